@@ -35,7 +35,7 @@ def short_name(name: str, width: int = WIDTH) -> str:
     readable = _TAGS.sub("", demangle(name))
     if len(readable) <= width or not name.startswith("_Z"):
         return readable
-    found = _without_parameters(readable)
+    found = without_parameters(readable)
     if len(found) > width:
         found = _VERSION.sub("", found)
     for depth in (3, 2):
@@ -49,7 +49,8 @@ _TAGS = re.compile(r"\[abi:\w+\]")  # numba-cuda's names have them: a number, an
 _VERSION = re.compile(r"\b(?:__\d+|[A-Z]+_\d+_SM_\w+?)::")  # namespaces of versions, as libraries of CUDA have them
 
 
-def _without_parameters(name: str) -> str:
+def without_parameters(name: str) -> str:
+    """A readable name up to the parenthesis of its parameters."""
     if not name.endswith(")"):
         return name
     depth = 0

@@ -18,6 +18,7 @@ Hosts = Mapping[int, tuple[int, int]]  # by address in the host's memory: addres
 _MOST_TOLD = 5  # answers to one question
 _MOST_BYTES = 64 << 20  # of launches that are remembered for a comparison that may come
 _MOST_LAUNCHES = 64
+_MOST_COPIES = 256
 
 
 class Answers:
@@ -27,14 +28,16 @@ class Answers:
         self.wanted, self.say = wanted, say
         self.told = dict.fromkeys(wanted.why, 0)
         self.are_compared = False  # the program's comparisons are listened to (programs.comparisons)
+        self._copies: deque[tuple[int, int, int]] = deque(
+            maxlen=_MOST_COPIES
+        )  # to the host: address there, on the device, bytes
         self._past: deque[tuple[Remembered, Hosts, int]] = deque(maxlen=_MOST_LAUNCHES)
 
     def before(
         self, kernel: Kernel, args: Sequence[bytes], options: LaunchOptions, number: int, hosts: Hosts | None
     ) -> Callable[[], list[str]] | None:  # fmt: skip
         """A launch is about to run; what is returned tells of it afterwards, and gives the questions that it answers."""
-        is_compared = self.are_compared and hosts is not None
-        if not self.told and not is_compared:
+        if not self.told and not self.are_compared:
             return None
         from ptxsim.programs.why import Remembered
 
@@ -42,7 +45,7 @@ class Answers:
             launch = Remembered(kernel, args, options, number)
         except PtxError:
             return None  # the launch itself says why
-        if is_compared:
+        if self.are_compared:
             self._remember(launch, hosts or {})
         return lambda: self._tell(launch)
 
@@ -77,12 +80,21 @@ class Answers:
             answered.append(text)
         return answered
 
+    def copied(self, host: int, device: int, size: int) -> None:
+        """Bytes of device memory have been copied to the host's."""
+        if self.are_compared:
+            self._copies.append((host, device, size))
+
     def of_host(self, address: int) -> str | None:
         """Of an element in the host's memory that a launch may have written, in lines; None where none that is remembered has."""
+        copies = ((host, device, size) for host, device, size in reversed(self._copies))
+        copied = next((device + address - host for host, device, size in copies if host <= address < host + size), None)
         for launch, hosts, _ in reversed(self._past):
-            for host, (device, size) in hosts.items():
-                if host <= address < host + size:
-                    told = launch.told_at(device + address - host)
-                    if told is not None:
-                        return told
+            places = (
+                device + address - host for host, (device, size) in hosts.items() if host <= address < host + size
+            )
+            place = next(places, copied)
+            told = launch.told_at(place) if place is not None else None
+            if told is not None:
+                return told
         return None

@@ -77,6 +77,10 @@ class Collector:
                 self.runs.append(run)
         return run
 
+    def copied(self, host: int, device: int, size: int) -> None:
+        """Bytes of device memory have been copied to the host's."""
+        self.answers.copied(host, device, size)
+
     def _part(self, kernel: Kernel, run: Run) -> dict[str, Any]:
         """The launch's part of the page, if that is wanted: of a kernel, the first launches, each that takes longer than those, and each
         with findings; up to MOST_PARTS in all."""

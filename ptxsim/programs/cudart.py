@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from ptxsim.cuda.runtime import process
 from ptxsim.programs.collector import Collector
+from ptxsim.programs.comparisons import ask
 
 
 def start(table: int, registered: int, version: int, is_python: int) -> None:
     """The program needs the runtime for the first time."""
-    process.start(Collector.from_environment(), table, registered, version, bool(is_python))
+    collector = Collector.from_environment()
+    ask(collector.answers)
+    process.start(collector, table, registered, version, bool(is_python))

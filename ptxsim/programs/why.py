@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from ptxsim.arrays import dtype_of
-from ptxsim.demangle import demangle, short_name
+from ptxsim.demangle import demangle, short_name, without_parameters
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.machine.memory import Allocation
+from ptxsim.programs import numba_arrays
 from ptxsim.session.inspect.lineage import lineage
 from ptxsim.session.inspect.lineage_records import Lineage, Masked, Read
 from ptxsim.session.module import Kernel
@@ -21,16 +22,10 @@ from ptxsim.session.options import LaunchOptions
 from ptxsim.session.parameter_names import names_at_hand
 from ptxsim.session.ptxfile.differences import show
 from ptxsim.session.ptxfile.expressions import evaluate, parse_expression
-from ptxsim.session.views import View, flat, written
+from ptxsim.session.views import CPP_TYPES, View, flat, written
 from ptxsim.types import TYPES
 
 _QUESTION = re.compile(r"\s*(?P<name>[A-Za-z_$]\w*)\s*\[(?P<index>[-\d\s,*+()]+)\](?::(?P<type>\w+))?\s*")
-# Of C++, as names of kernels have them.
-_CPP = {
-    "float": "f32", "double": "f64", "__half": "f16", "__nv_bfloat16": "bf16", "int": "s32", "unsigned int": "u32",
-    "long": "s64", "unsigned long": "u64", "long long": "s64", "unsigned long long": "u64", "short": "s16",
-    "unsigned short": "u16", "signed char": "s8", "unsigned char": "u8", "char": "s8", "bool": "u8",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +61,7 @@ class Remembered:
             options, checks="memory", banks=False, profile=0, progress=None, jobs=1, sample=None, every=None
         )
         self.kernel, self.args, self.number = kernel, args, number
-        self.views = dict(kernel.views)
+        self.views = dict(kernel.views or numba_arrays.views(kernel, args))
         self.launch = kernel.prepare(args, options, is_silent=True)
         self.memory = self.launch.memory.copy()
         self.launch.release()
@@ -75,7 +70,7 @@ class Remembered:
     def names(self) -> Mapping[str, str]:
         """What their author calls the parameters, by their names in the PTX."""
         kernel = self.kernel
-        return kernel.written or names_at_hand(kernel.module.source, kernel.function)
+        return kernel.written or numba_arrays.written(kernel) or names_at_hand(kernel.module.source, kernel.function)
 
     def pointers(self) -> dict[str, tuple[int, Allocation]]:
         """By the names of parameters: the address that each holds, and the allocation that it lies in."""
@@ -96,8 +91,8 @@ class Remembered:
         found = {}
         for parameter, text in zip(self.kernel.parameters, types):
             name = re.sub(r"\b(const|volatile|__restrict__)\b", "", text.replace("*", "", 1)).strip()
-            if "*" in text and name in _CPP:
-                found[self.names.get(parameter.name, parameter.name)] = dtype_of(_CPP[name])
+            if "*" in text and name in CPP_TYPES:
+                found[self.names.get(parameter.name, parameter.name)] = dtype_of(CPP_TYPES[name])
         return found
 
     def view(self, name: str, allocation: Allocation, dtype: np.dtype) -> View:
@@ -153,7 +148,7 @@ class Remembered:
     def told(self, found: Lineage) -> str:
         """What there is to say, in lines; each line of the program is shown where it is first spoken of."""
         element = self._elements(found.allocation, np.array([found.index]), found.dtype)
-        kernel = short_name(self.kernel.name)
+        kernel = without_parameters(short_name(self.kernel.name))
         lines = [
             f"{element} is {show(found.after)} after {kernel}, launch {self.number}; it was {show(found.before)} before"
         ]
@@ -230,11 +225,11 @@ class Remembered:
 
     @property
     def _cta(self) -> str:
-        return "program" if self.views else "block"
+        return "program" if self.kernel.views else "block"
 
     def _thread(self, cta: tuple[int, int, int], warp: int, lane: int) -> str:
         where = ",".join(map(str, cta))
-        if self.views:
+        if self.kernel.views:
             return f"program ({where}), warp {warp} lane {lane}"
         x, y, _ = self.launch.block
         n = 32 * warp + lane

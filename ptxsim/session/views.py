@@ -7,6 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+# Types of C++, as names of kernels have them.
+CPP_TYPES = {
+    "float": "f32", "double": "f64", "__half": "f16", "__nv_bfloat16": "bf16", "int": "s32", "unsigned int": "u32",
+    "long": "s64", "unsigned long": "u64", "long long": "s64", "unsigned long long": "u64", "short": "s16",
+    "unsigned short": "u16", "signed char": "s8", "unsigned char": "u8", "char": "s8", "bool": "u8",
+}  # fmt: skip
 _SHOWN = 4  # ranges that are listed
 
 

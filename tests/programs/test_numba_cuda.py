@@ -123,6 +123,33 @@ def test_a_finding_names_the_python_line(tmp_path):
     assert "program.py" in finding["source_file"]
 
 
+BLUR = """
+@cuda.jit(lineinfo=True)
+def blur(src, dst):
+    i, j = cuda.grid(2)
+    if i < dst.shape[0] and j < dst.shape[1]:
+        right = src[i, min(j + 2, 15)]  # j + 1
+        dst[i, j] = src[i, j] + right
+
+src = np.arange(256, dtype=np.float32).reshape(16, 16)
+d = cuda.to_device(np.zeros((16, 16), np.float32))
+blur[(1, 1), (16, 16)](src, d)
+got = d.copy_to_host()
+print(np.allclose(got, src + np.c_[src[:, 1:], src[:, -1:]]))
+"""
+
+
+def test_wrong_numbers_are_explained_by_the_arrays_names_and_indices(tmp_path):
+    done = run(BLUR, tmp_path, "--why", "dst[3,5]")
+    assert (done.returncode, done.stdout) == (0, "False\n"), done.stdout + done.stderr
+    said = " ".join(done.stderr.split())
+    line = (START + BLUR).splitlines().index("        right = src[i, min(j + 2, 15)]  # j + 1") + 1
+    assert "dst[3,5] is 108 after __main__::blur, launch 0" in said
+    assert f"depends on src[3,7], 1 of the 224 elements that the block loads at program.py:{line}" in said
+    assert "result == expected does not hold: result[0,0] is 2, expected 1" in said  # unasked
+    assert "dst[0,0] is 2 after __main__::blur" in said and "depends on src[0,2]" in said
+
+
 def test_what_cannot_be_linked_says_so(tmp_path):
     program = """
 @cuda.jit

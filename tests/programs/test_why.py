@@ -60,6 +60,18 @@ def engine(request):
     return request.param
 
 
+def test_of_one_element_that_several_lines_load_the_threads_own_is_told(engine):
+    """out[i] = a[i] + a[i + 1], by two loads."""
+    body = (
+        load("%i")
+        + "    add.u32 %k, %i, 1;\n    and.b32 %k, %k, 63;\n    ld.param.u64 %a, [a];\n"
+        + load("%k", into="%y")
+    )
+    (said,) = ask(body + "    add.f32 %sum, %x, %y;\n" + STORE, "out[4]", engine=engine)
+    assert "depends on a[4], 1 of the 32" in said and "depends on a[5], 1 of the 32" in said
+    assert "a[4:6]" not in said
+
+
 def test_a_wrong_index_shows_in_what_the_element_depends_on(engine):
     body = "    mul.lo.u32 %k, %i, 2;\n    and.b32 %k, %k, 63;\n" + load("%k") + "    mov.f32 %sum, %x;\n" + STORE
     (said,) = ask(body, "out[37]", engine=engine, a=np.arange(64))

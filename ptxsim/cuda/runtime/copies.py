@@ -55,6 +55,8 @@ def copy(runtime: Runtime, to: int | None, source: int | None, size: int, kind: 
         if kind != DEFAULT and is_device and not arena.is_device(pointer or 0):
             raise CudaError(INVALID_VALUE)
     ctypes.memmove(arena.host(to, size), arena.host(source, size), size)
+    if to is not None and source is not None and arena.is_device(source) and not arena.is_device(to):
+        runtime.collector.copied(to, source, size)
 
 
 @function("cudaMemcpy(void *to, const void *from, size_t size, int kind)")

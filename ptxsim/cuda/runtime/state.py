@@ -34,6 +34,9 @@ class Collector(Protocol):
     def target(self) -> Target | None:
         """The machine that was asked for."""
 
+    def copied(self, host: int, device: int, size: int) -> None:
+        """Bytes of device memory have been copied to the host's."""
+
     def launch(self, kernel: Kernel, args: Sequence[bytes], options: LaunchOptions) -> Run | None:
         """Run a kernel, or pass over it. Raises PtxError where it cannot start."""
 

@@ -48,9 +48,8 @@ class Trials:
         # shows no change.
         self.ground = before
 
-    def look(self) -> None:
-        """Find out what matters."""
-        loads = Loads()
+    def look(self, loads: Loads) -> None:
+        """Find out what matters; what a thread loads itself is told of its own loads alone."""
         self.launch.run_grid([loads], memory=self.before.copy())
         parts = self._parts(loads)
         if len(parts) > _MOST:
@@ -63,12 +62,17 @@ class Trials:
         if self.base is None:
             self.ground = self.before
             self.base = self._value(())
-        used: dict[int, list[int]] = {}
-        for part in self._mattering(range(len(parts)), known=False):
-            used.setdefault(parts[part].read, []).append(parts[part].index)
+        used = [parts[number] for number in self._mattering(range(len(parts)), known=False)]
+        own = {part for part in used if self._is_own(part, loads)}
+        its = {part.address for part in own}
         for number, read in enumerate(self.found.reads):
-            read.used = np.array(sorted(set(used.get(number, []))), np.int64)
+            mine = {p.index for p in used if p.read == number and (p in own or p.address not in its)}
+            read.used = np.array(sorted(mine), np.int64)
         self._look_at_masks()
+
+    def _is_own(self, part: _Part, loads: Loads) -> bool:
+        site = self.found.reads[part.read].op.site
+        return any(one == site and start <= part.address < start + size for one, start, size in loads.own)
 
     def _parts(self, loads: Loads) -> list[_Part]:
         """The elements that are loaded, those of one instruction and array beside each other, in the order of their addresses."""

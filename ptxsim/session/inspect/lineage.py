@@ -12,7 +12,7 @@ from ptxsim.machine.memory import Allocation, GlobalMemory
 from ptxsim.numerics.host import with_ieee
 from ptxsim.session.inspect.influence import Trials
 from ptxsim.session.inspect.lineage_records import Kinds, Lineage
-from ptxsim.session.inspect.touches import Stores, Touched
+from ptxsim.session.inspect.touches import Loads, Stores, Touched
 from ptxsim.session.launch import Launch
 
 _LONGER = 4  # a repetition on other values may take so many times as long
@@ -41,7 +41,7 @@ def lineage(launch: Launch, before: GlobalMemory, allocation: Allocation, index:
         launch.sampled = {cta} if _is_alone(launch) else None
         try:
             limits = Limits(_LONGER * machine.warp_instructions + 10_000)
-            Trials(launch, before, found, kinds, limits).look()
+            Trials(launch, before, found, kinds, limits).look(Loads(cta, warp, lane))
         finally:
             launch.sampled = None
     return found

@@ -83,16 +83,21 @@ class Stores(Observer):
 
 
 class Loads(Observer):
-    """Bytes that each instruction loads: (address, bytes) pairs, each once."""
+    """Bytes that each instruction loads: by site, (address, bytes) pairs, each once; `own` are those of one thread."""
 
     events = _LOADS
     spaces = frozenset({Space.GLOBAL})
 
-    def __init__(self) -> None:
+    def __init__(self, cta: int, warp: int, lane: int) -> None:
         self.ranges: dict[int, set[tuple[int, int]]] = {}
+        self.own: set[tuple[int, int, int]] = set()
+        self._thread = cta, warp, lane
 
     def consume(self, records: np.ndarray) -> None:
         records = records[records["space"] == Space.GLOBAL]
-        row, _, address, width = _flat(records)
-        for site, start, size in np.unique(np.stack([records["site"][row], address, width], axis=1), axis=0).tolist():
+        row, lane, address, width = _flat(records)
+        found = np.stack([records["site"][row], address, width], axis=1)
+        for site, start, size in np.unique(found, axis=0).tolist():
             self.ranges.setdefault(site, set()).add((start, size))
+        mine = (records["cta"][row] == self._thread[0]) & (records["warp"][row] == self._thread[1])
+        self.own.update(map(tuple, found[mine & (lane == self._thread[2])].tolist()))

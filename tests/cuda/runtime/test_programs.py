@@ -12,6 +12,7 @@ import pytest
 
 from ptxsim.cuda.runtime import environment, inspect
 from ptxsim.cuda.runtime import program as programs
+from tests.helpers import ROOT
 
 SOURCE = Path(__file__).with_name("features.cu")
 pytestmark = [
@@ -63,6 +64,18 @@ def test_an_illegal_access_stays_an_error(built):
 
 def test_the_host_cannot_follow_a_device_pointer(built):
     assert run(built / "shared", "host")[0] == -11  # SIGSEGV
+
+
+def test_what_an_element_comes_from(tmp_path):
+    build = ["nvcc", "-cudart", "shared", "-lineinfo", "-arch=sm_90", "-o", str(tmp_path / "vadd")]
+    subprocess.run([*build, str(ROOT / "samples/vadd.cu")], check=True, timeout=120)
+    command = [sys.executable, "-m", "ptxsim", "exec", "--why", "out[700]", "--why", "x[0]", str(tmp_path / "vadd")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "out[700] is 2100 after vadd, launch 0; it was 0 before" in done.stderr
+    assert "stored at vadd.cu:6 by block (2,0,0) thread (188,0,0)" in done.stderr
+    assert "depends on x[700], 1 of the 256 elements that the block loads at vadd.cu:6" in done.stderr
+    assert "--why x[0]: no launch has a parameter of that name whose array it stores to" in done.stderr
 
 
 def test_a_gemm_of_clusters_is_right_and_native(tmp_path):
