@@ -27,6 +27,7 @@ from ptxsim.machine.port import Port
 from ptxsim.machine.reduction import OPERATIONS, number_of
 from ptxsim.machine.tensor_map import ELEMENT_TYPES, SIZE
 from ptxsim.machine.tensor_tile import (
+    LOADED_ONLY,
     MAP_OF,
     WIDE,
     TensorRecord,
@@ -142,6 +143,8 @@ def load(
 ) -> None:  # fmt: skip
     for lane, barrier in each(m, dst, c):
         copy, tensor = tile(m, lane, t, dim, mode, offsets)
+        if not tensor.loadable:
+            raise Fault("illegal-instruction", f"{m.machine.target} loads no tensors of elements below 8 bits", lane)
         copy.target = shared_tile(m, copy, tensor, str(dst), a, write=True)
         load_to_shared(m, copy, barrier, ctas, int(c[lane]) >> RANK_SHIFT & 1 if cta_group == PAIR else None)
 
@@ -205,7 +208,9 @@ def reduction(op: str, t: TensorRecord, lane: int) -> int:
 
 
 def check_store(t: TensorRecord, lane: int) -> None:
-    """Raise for an im2col map that cannot be stored through."""
+    """Raise for a map that cannot be stored through."""
+    if t.unit == LOADED_ONLY:
+        raise Fault("illegal-instruction", "a tensor of b4x16_p64 is stored to", lane, "b4x16 has no padding")
     if not t.storable:
         raise Fault(
             "illegal-instruction", "an im2col store with a pixels' bounding box that leaves the tensor", lane,

@@ -10,22 +10,24 @@ import numpy as np
 Address = TypeVar("Address", int, np.ndarray)
 
 SWIZZLE_BITS: dict[str, int] = {"none": 0, "32B": 1, "64B": 2, "128B": 3}
-WIDE_ATOMS = "128B_32B"  # 128-byte rows whose pieces of 32 bytes change places: from sm_100 on
+# 128-byte rows whose pieces of 32 or 64 bytes change places: from sm_100 on, those of 64 for tensor copies alone.
+WIDE_ATOMS, WIDER_ATOMS = "128B_32B", "128B_64B"
+ATOM_BITS = {WIDE_ATOMS: 5, WIDER_ATOMS: 6}  # the lowest address bit that is flipped, 4 in all other modes
 
 
 def swizzle_mask(mode: str) -> int:
     """Of the address bits from bit 7 up, those that flip others."""
-    return 3 if mode == WIDE_ATOMS else (1 << SWIZZLE_BITS[mode]) - 1
+    return (1 << (7 - ATOM_BITS[mode] if mode in ATOM_BITS else SWIZZLE_BITS[mode])) - 1
 
 
 def swizzle_width(mode: str) -> int:
     """Bytes of a swizzled row: 32, 64 or 128; 16 without a swizzle."""
-    return 128 if mode == WIDE_ATOMS else 16 << SWIZZLE_BITS[mode]
+    return 128 if mode in ATOM_BITS else 16 << SWIZZLE_BITS[mode]
 
 
 def swizzle_rows(mode: str) -> int:
     """Rows of the pattern, which an MN-major tile has along K."""
-    return 4 if mode == WIDE_ATOMS else 8
+    return swizzle_mask(mode) + 1 if mode in ATOM_BITS else 8
 
 
 def pattern_bytes(mode: str) -> int:
@@ -35,6 +37,6 @@ def pattern_bytes(mode: str) -> int:
 
 def swizzle(address: Address, mode: str, base_offset: int = 0) -> Address:
     """The address a swizzled access really goes to: bits 4.. are flipped by bits 7.., less the base offset."""
-    unit = 5 if mode == WIDE_ATOMS else 4
-    swizzled: Address = address ^ (((address >> 7) - base_offset & swizzle_mask(mode)) << unit)
+    flipped = (address >> 7) - base_offset & swizzle_mask(mode)
+    swizzled: Address = address ^ (flipped << ATOM_BITS.get(mode, 4))
     return swizzled

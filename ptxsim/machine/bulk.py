@@ -13,7 +13,6 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding
 from ptxsim.jit.callbacks import Callbacks
-from ptxsim.layout.swizzle import SWIZZLE_BITS
 from ptxsim.machine import bulk_state as state
 from ptxsim.machine import tensor_tile
 from ptxsim.machine.asynchronous import delay, owner_of
@@ -28,7 +27,7 @@ from ptxsim.machine.memory import ARENA, RANK_SHIFT
 from ptxsim.machine.pages import reserve
 from ptxsim.machine.records import MBarrierRecord, WarpRecord
 from ptxsim.machine.reduction import combine
-from ptxsim.machine.tensor_map import SIZE
+from ptxsim.machine.tensor_map import SIZE, SWIZZLES
 from ptxsim.machine.tensor_tile import MOST_BYTES, OUTSIDE, TensorRecord, tensor_record
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ class Bulk:
         """The tensor map that 128 bytes are. Raises ValueError if they are none."""
         found = self._tensors.get(data)
         if found is None:
-            found = self._tensors[data] = tensor_record(decode(data))
+            found = self._tensors[data] = tensor_record(decode(data), self.machine.target)
         return found
 
     def _find_tensor(self, address: int) -> int:
@@ -145,7 +144,9 @@ class Bulk:
         gx, gy, _ = machine.grid
         cta = (warp.cta % gx, warp.cta // gx % gy, warp.cta // (gx * gy))
         try:
-            MBarrier(MBarrierRecord.from_address(copy.barrier), machine.shared_variables).complete_bytes(copy.size)
+            MBarrier(MBarrierRecord.from_address(copy.barrier), machine.shared_variables).complete_bytes(
+                state.brought(copy)
+            )
         except Fault as fault:
             if machine.checks != "none":
                 machine.add_finding(
@@ -159,11 +160,11 @@ class Bulk:
 def _misplaced(problem: int, tensor: TensorRecord, copy: BulkCopy) -> Fault:
     """What `list_rows` has found wrong."""
     if problem == tensor_tile.MISALIGNED:
-        offset = copy.at[0] * tensor.bytes // tensor.packed
+        offset, step = copy.at[0] * tensor.bytes // tensor.packed, tensor_tile.first_step(tensor)
         return Fault(
             "misaligned-address",
-            f"tensor copy at innermost coordinate {copy.at[0]}: {offset} bytes are no multiple of 16", copy.lane,
-            f"let tiles begin at multiples of {16 * tensor.packed // tensor.bytes} elements",
+            f"tensor copy at innermost coordinate {copy.at[0]}: {offset} bytes are no multiple of {step * tensor.bytes // tensor.packed}",
+            copy.lane, f"let tiles begin at multiples of {step} elements",
         )  # fmt: skip
     if problem == tensor_tile.TOO_LARGE:
         rows, width = tensor_tile.count_rows(tensor, copy.mode), tensor_tile.row_bytes(tensor)
@@ -201,5 +202,5 @@ def written_swizzle(m: Port, address: int) -> str | None:
     """The swizzle of the tensor copy that brought the tile around an address, if the tile has not been written to since."""
     if m.machine.copies is None:
         return None
-    bits = state.swizzle_at(Bulk.of(m.machine).record, m.cta.shared.ctypes.data + address)
-    return next((name for name, flipped in SWIZZLE_BITS.items() if flipped == bits), None)
+    number = state.swizzle_at(Bulk.of(m.machine).record, m.cta.shared.ctypes.data + address)
+    return None if number == state.UNKNOWN_SWIZZLE else SWIZZLES[number]

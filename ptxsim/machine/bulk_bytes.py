@@ -8,9 +8,19 @@ from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, clear_bytes, move_bytes, view
 from ptxsim.jit.record import FLAG, I32, I64
 from ptxsim.machine.bulk_records import SOURCE, BulkCopies, BulkCopy, Side
-from ptxsim.machine.tensor_tile import OUTSIDE, TensorRecord, end_inside, first_inside, list_rows, row_bytes
+from ptxsim.machine.tensor_tile import (
+    CHUNK,
+    OUTSIDE,
+    TensorRecord,
+    end_inside,
+    first_inside,
+    list_rows,
+    row_bytes,
+    row_pitch,
+    swizzled,
+)
 
-CHUNK = 16  # bytes that a swizzle keeps together
+SIX_BITS = 12  # the unit of elements of six bits
 NAN_FILL = 0x7FF7  # repeated where elements lie outside of the tensor; measured on sm_90
 ANYTHING = 0xFF  # what stands where nothing has been read: NaN in every format
 SPAN = 1 << 40  # elements of a memory whose size is not asked for
@@ -56,7 +66,7 @@ def transfer(copies_at: I64, copy_address: I64, which: I32, data: I64, writes: F
         if not writes and (not inside or high - low != width):
             fill(tensor, row, width)
         if inside:
-            exchange(copies.arena + int(rows[i]) + low, row + low, high - low, writes)
+            exchange_row(copies.arena + int(rows[i]) + low, row + low, high - low, tensor.unit, writes)
     if tensor.tf32 != 0 and not writes and which == SOURCE:
         for i in range(len(rows)):
             if rows[i] != OUTSIDE:
@@ -74,7 +84,7 @@ def is_there(copies_at: I64, copy_address: I64, data: I64) -> FLAG:
     width, low, high = row_bytes(tensor), first_inside(tensor, copy.at[0]), end_inside(tensor, copy.at[0])
     for i in range(len(rows)):
         if rows[i] != OUTSIDE and low < high:
-            if not are_alike(copies.arena + int(rows[i]) + low, data + i * width + low, high - low):
+            if not are_rows_alike(copies.arena + int(rows[i]) + low, data + i * width + low, high - low, tensor.unit):
                 return False
     return True
 
@@ -89,6 +99,16 @@ def are_alike(place: int, other: int, size: int) -> bool:
     for i in range(whole * 8, size):
         differ |= octets[i] ^ others[i]
     return bool(differ == 0)
+
+
+def are_rows_alike(place: int, other: int, size: int, unit: int) -> bool:
+    """Whether a row in global memory and one as shared memory has it are the same; `unit` as types have it."""
+    if unit == CHUNK:
+        return are_alike(place, other, size)
+    same = True
+    for number in range(size // unit):
+        same = same and are_alike(place + number * unit, other + number * CHUNK, unit)
+    return same
 
 
 def read_inside(place: int, data: int, copy: BulkCopy) -> None:
@@ -110,23 +130,49 @@ def exchange(place: int, data: int, size: int, writes: bool) -> None:
         move_bytes(data, place, size)
 
 
+def exchange_row(place: int, data: int, size: int, unit: int, writes: bool) -> None:
+    """The same for a row in global memory, and one as shared memory has it; `unit` as types have it."""
+    if unit == CHUNK:
+        exchange(place, data, size, writes)
+        return
+    for number in range(size // unit):
+        if not writes:
+            octets = view(data + number * CHUNK, OCTETS, CHUNK)
+            for i in range(unit, CHUNK):
+                octets[i] = ANYTHING
+        exchange(place + number * unit, data + number * CHUNK, unit, writes)
+
+
 def permute(tensor: TensorRecord, side: Side, data: int, size: int, writes: bool) -> None:
-    """The same for a tile in shared memory. Rows narrower than the swizzle stand at its width (measured on sm_90)."""
+    """The same for a tile in shared memory."""
     if tensor.swizzle == 0:
         exchange(side.shared + side.start, data, size, writes)
-        return
-    mask, pitch, width = (1 << tensor.swizzle) - 1, CHUNK << tensor.swizzle, row_bytes(tensor)
-    tile, memory = view(data, CHUNKS, SPAN), view(side.shared, CHUNKS, SPAN)
-    number = 0
-    for row in range(size // width):
-        for column in range(width // CHUNK):
-            at = side.start + row * pitch + column * CHUNK
-            at ^= (at >> 7 & mask) << 4
-            if writes:
-                memory[at >> 4] = tile[number]
-            else:
-                tile[number] = memory[at >> 4]
-            number += 1
+    else:
+        pitch, width = row_pitch(tensor), row_bytes(tensor)
+        tile, memory = view(data, CHUNKS, SPAN), view(side.shared, CHUNKS, SPAN)
+        number = 0
+        for row in range(size // width):
+            for column in range(width // CHUNK):
+                at = swizzled(tensor, side.start + row * pitch + column * CHUNK)
+                if writes:
+                    memory[at >> 4] = tile[number]
+                else:
+                    tile[number] = memory[at >> 4]
+                number += 1
+    if tensor.unit == SIX_BITS and not writes:
+        for number in range(size // CHUNK):
+            pack(data + number * CHUNK)
+
+
+def pack(place: int) -> None:
+    """16 elements of six bits, each in a byte (b6p2x16), stand one after the other in the first 12 bytes."""
+    octets = view(place, OCTETS, CHUNK)
+    for i in range(4):
+        word = 0
+        for j in range(4):
+            word |= (int(octets[4 * i + j]) & 63) << 6 * j
+        for j in range(3):
+            octets[3 * i + j] = word >> 8 * j & 255
 
 
 def fill(tensor: TensorRecord, row: int, size: int) -> None:

@@ -15,7 +15,7 @@ from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, indirect, move_bytes, view
 from ptxsim.jit.record import FLAG, I64, U32
 from ptxsim.lanes import LANES
-from ptxsim.machine.bulk_bytes import CHUNK, LONGS, is_there, place_rows, side_of, transfer
+from ptxsim.machine.bulk_bytes import LONGS, is_there, place_rows, side_of, transfer
 from ptxsim.machine.bulk_records import HELD, KNOWN, MAP_WORDS, NOTES, SOURCE, TARGET, BulkCopies, BulkCopy, Side
 from ptxsim.machine.event import (
     FLAG_ASYNC_PROXY,
@@ -31,7 +31,16 @@ from ptxsim.machine.event import (
 from ptxsim.machine.groups import committed, is_older
 from ptxsim.machine.mbarrier_state import DONE, NEVER, complete_bytes
 from ptxsim.machine.records import MBarrierRecord, WarpRecord
-from ptxsim.machine.tensor_tile import MOST_BYTES, OUTSIDE, TensorRecord, end_inside, first_inside, row_bytes
+from ptxsim.machine.tensor_tile import (
+    CHUNK,
+    MOST_BYTES,
+    OUTSIDE,
+    TensorRecord,
+    end_inside,
+    first_inside,
+    row_bytes,
+    row_pitch,
+)
 
 ROW = 128  # bytes of a row in the events of runs
 BITS = (1 << 60) - 1
@@ -219,8 +228,13 @@ def land(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
         release_source(stream, copies, copy)
         tell(stream, copies, copy, TARGET, Event.ASYNC_WAIT, 0)
         copy.over = 1
-        if complete_bytes(view(copy.barrier, MBarrierRecord, 1)[0], copy.size) != DONE:
+        if complete_bytes(view(copy.barrier, MBarrierRecord, 1)[0], brought(copy)) != DONE:
             call_refuse(copies.refuse, address_of(copy))
+
+
+def brought(copy: BulkCopy) -> int:
+    """The bytes that a copy tells its mbarrier of: without padding, as CUTLASS and Triton announce them."""
+    return copy.size if copy.tensor == 0 else copy.size * view(copy.tensor, TensorRecord, 1)[0].unit // CHUNK
 
 
 def release_source(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
@@ -301,7 +315,7 @@ def extent(copy: BulkCopy) -> int:
 
 def extent_of(tensor: TensorRecord, size: int) -> int:
     """The same of a tile."""
-    return size if tensor.swizzle == 0 else size // row_bytes(tensor) * (CHUNK << tensor.swizzle)
+    return size if tensor.swizzle == 0 else size // row_bytes(tensor) * row_pitch(tensor)
 
 
 def keep_note(copies: BulkCopies, copy: BulkCopy) -> None:
@@ -316,7 +330,7 @@ def keep_note(copies: BulkCopies, copy: BulkCopy) -> None:
 
 @body
 def swizzle_at(copies: BulkCopies, place: I64) -> I64:
-    """The swizzle (address bits that it flips) of the tensor copy that brought the tile around an address; UNKNOWN_SWIZZLE if none
+    """The number of the swizzle of the tensor copy that brought the tile around an address; UNKNOWN_SWIZZLE if none
     did, or if something was written there since."""
     number = copies.noted - 1
     while number >= max(copies.noted - NOTES, 0):

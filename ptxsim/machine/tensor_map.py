@@ -14,9 +14,12 @@ from typing import TypeVar
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.layout.swizzle import WIDE_ATOMS, WIDER_ATOMS
 
 SIZE = 128
-SWIZZLES = ("none", "32B", "64B", "128B")
+FLIPPED = "128B_32B_8B"  # as WIDE_ATOMS, and halves of 16 bytes change places in every other line
+SWIZZLES = ("none", "32B", "64B", "128B", WIDE_ATOMS, FLIPPED, WIDER_ATOMS)  # by the number of the CUDA driver
+ATOMS = ("128B", WIDE_ATOMS, FLIPPED, WIDER_ATOMS)  # swizzles of 128 bytes, by the number of their atomicity
 INTERLEAVES = ("none", "16B", "32B")
 FILLS = ("zero", "nan")
 WIDE = ("w", "w128")  # maps of im2col along the W dimension alone, by the number of the CUDA driver
@@ -35,6 +38,7 @@ class ElementType:
     numpy: str
     driver: int  # the number of the CUDA driver's enumeration
     packed: int = 1  # elements that share those bytes
+    unit: int = 16  # bytes in global memory of what takes 16 in shared memory; what is left there is padding
 
 
 ELEMENT_TYPES = tuple(
@@ -45,8 +49,23 @@ ELEMENT_TYPES = tuple(
         ("f32.ftz", 8, 4, "float32", 10), ("f64", 9, 8, "float64", 8), ("bf16", 10, 2, "bfloat16", 9),
         ("tf32", 11, 4, "float32", 11), ("tf32.ftz", 12, 4, "float32", 12),
     ]
-) + (ElementType("b4x16", 13, 1, "uint8", 13, packed=2),)  # fmt: skip
-_ALIASES = {"i8": "u8", "s8": "u8", "e4m3": "u8", "e5m2": "u8", "i16": "u16", "s16": "u16", "i32": "s32", "i64": "s64"}
+) + (
+    ElementType("b4x16", 13, 1, "uint8", 13, packed=2),
+    ElementType("b4x16_p64", 14, 1, "uint8", 14, packed=2, unit=8),
+    ElementType("b6x16_p32", 15, 3, "uint8", 15, packed=4, unit=12),  # b6p2x16 of stores
+)  # fmt: skip
+PADDED = 128  # elements of a row of a box whose type is padded
+_ALIASES = {
+    "b6p2x16": "b6x16_p32",
+    "i8": "u8",
+    "s8": "u8",
+    "e4m3": "u8",
+    "e5m2": "u8",
+    "i16": "u16",
+    "s16": "u16",
+    "i32": "s32",
+    "i64": "s64",
+}
 
 # name: (offset, struct format, elements). Numbers of tensormap.replace are kept as they are given.
 FIELDS: dict[str, tuple[int, str, int]] = {
@@ -111,7 +130,8 @@ class TensorDescription:
         put("rank", self.rank - 1)
         put("elemtype", self.type.code)
         put("interleave_layout", INTERLEAVES.index(self.interleave))
-        put("swizzle_mode", SWIZZLES.index(self.swizzle))
+        put("swizzle_mode", min(SWIZZLES.index(self.swizzle), 3))
+        put("swizzle_atomicity", ATOMS.index(self.swizzle) if self.swizzle in ATOMS else 0)
         put("fill_mode", FILLS.index(self.fill))
         put("global_dim", *(d & 0xFFFFFFFF for d in self.dims))
         put("box_dim", *self.box)
@@ -142,11 +162,19 @@ def decode(data: bytes) -> TensorDescription:
     rank = get("rank")[0] + 1
     if not 1 <= rank <= 5:
         raise ValueError(f"the rank is {rank}, it must be 1 to 5")
-    element = choice("elemtype", ELEMENT_TYPES)
+    element, swizzle, atoms = (
+        choice("elemtype", ELEMENT_TYPES),
+        choice("swizzle_mode", SWIZZLES[:4]),
+        choice("swizzle_atomicity", ATOMS),
+    )
+    if atoms != ATOMS[0]:
+        if swizzle != ATOMS[0]:
+            raise ValueError(f"only the swizzle of 128B has a swizzle_atomicity, this one is {swizzle}")
+        swizzle = atoms
     description = TensorDescription(
         get("global_address")[0], element, tuple(d or 1 << 32 for d in get("global_dim")[:rank]),
         (element.bytes, *get("global_stride")[: rank - 1]), get("box_dim")[:rank], get("element_stride")[:rank],
-        choice("swizzle_mode", SWIZZLES), choice("interleave_layout", INTERLEAVES), choice("fill_mode", FILLS),
+        swizzle, choice("interleave_layout", INTERLEAVES), choice("fill_mode", FILLS),
     )  # fmt: skip
     if kind := choice("im2col", ("", "im2col", *WIDE)):
         spatial = 1 if kind in WIDE else rank - 2
@@ -185,12 +213,31 @@ def check(t: TensorDescription) -> str | None:
         return "im2col takes ranks 3 to 5, 1 to 256 channels and 1 to 1024 pixels"
     if t.wide and (t.swizzle == "none" or t.interleave != "none"):
         return "im2col along W takes a swizzle, and no interleaved layout"
+    if t.swizzle == FLIPPED:
+        return "which lines a swizzle with halves of 16 bytes flipped begins with is not known: it is not modeled"
+    if t.type.packed > 1 and t.fill == "nan":
+        return f"elements outside cannot read as NaN where the type is {t.type.name}"
+    if t.type.unit < 16 and (problem := check_padded(t, inner)):
+        return problem
     inner //= t.type.packed
     if t.interleave == "none":
         if inner * size % 16:
             return f"the box is {inner * size} bytes wide, it must be a multiple of 16"
-        if t.swizzle != "none" and inner * size > int(t.swizzle[:-1]):
-            return f"the box is {inner * size} bytes wide, swizzle {t.swizzle} allows no more than {t.swizzle[:-1]}"
+        if t.swizzle != "none" and inner * size > (width := int(t.swizzle.partition("B")[0])):
+            return f"the box is {inner * size} bytes wide, swizzle {t.swizzle} allows no more than {width}"
+    return None
+
+
+def check_padded(t: TensorDescription, inner: int) -> str | None:
+    """The same of types with padding in shared memory; `inner`: elements of a row of the box. PTX ISA, "Restriction on Tensor Copy
+    instructions"."""
+    name = t.type.name
+    if inner != PADDED or t.dims[0] % PADDED:
+        return f"rows of {inner} elements in a tensor of {t.dims[0]}: {name} takes boxes of {PADDED}, and tensors of multiples of that"
+    if t.address % 32 or any(stride % 32 for stride in t.strides[1:]):
+        return f"address and strides of a tensor of {name} have to be multiples of 32"
+    if t.swizzle not in ("none", *ATOMS) or t.interleave != "none":
+        return f"{name} takes no swizzle or one of 128B, and no interleaved layout"
     return None
 
 
@@ -201,7 +248,7 @@ class TensorMap:
     `source` is an array that is copied to the device, or a device address. As in the CUDA driver everything is
     innermost dimension first: `dims` in elements (default: the array's shape), `strides` in bytes without the innermost,
     `box` in elements, `element_strides` the traversal strides. `dtype`: a PTX type name, a numpy dtype or the driver's
-    number; `swizzle`: "none", "32B", "64B", "128B", or 0, 32, 64, 128, or the driver's 0 to 3; `oob_fill`: "zero" or
+    number; `swizzle`: "none", "32B", "64B", "128B", "128B_32B" (pieces of 32 bytes), "128B_64B", or 0, 32, 64, 128, or the driver's 0 to 6; `oob_fill`: "zero" or
     "nan". For im2col give `lower_corner`, `upper_corner`, `channels` and `pixels` in place of `box`; for im2col along W alone
     corners of one number, and `wide`: "w" or "w128".
     Raises PtxError where the CUDA driver would refuse the map.

@@ -12,9 +12,9 @@ import numpy as np
 
 from ptxsim.jit.export import view
 from ptxsim.jit.record import I32, I64, Record, record
-from ptxsim.layout.swizzle import SWIZZLE_BITS
+from ptxsim.machine.tensor_map import PADDED, SWIZZLES, TensorDescription
 from ptxsim.machine.tensor_map import WIDE as MAPS_WIDE
-from ptxsim.machine.tensor_map import TensorDescription
+from ptxsim.types import Target
 
 RANKS, SPATIAL = 5, 3  # most dimensions of a tensor, and of its images
 TILE, GATHER, IM2COL, WIDE, WIDE_128 = range(5)  # modes of copies
@@ -24,6 +24,10 @@ MOST_BYTES = 1 << 18  # of a copy: more than a CTA's shared memory
 MISALIGNED, OUTSIDE_OF_BOX, TOO_LARGE = -1, -2, -3
 OUTSIDE = -1  # in place of the address of a row: it is not in the tensor
 FAR = 1 << 60  # an address that is in no allocation
+CHUNK = 16  # bytes that a swizzle keeps together
+LOADED_ONLY = 8  # the unit of a type that is not stored
+NO_NARROW_LOADS = 12  # the family of targets that load no elements below 8 bits
+WIDEST = SWIZZLES.index("128B")
 
 LONGS = np.dtype(np.int64)
 Five = Annotated[MutableSequence[int], I64, RANKS]
@@ -38,12 +42,14 @@ class TensorRecord(Record):
     rank: I32
     bytes: I32  # of an element, or of the `packed` ones that share them; those count as one wherever it is not said
     packed: I32
+    unit: I32  # bytes of what takes 16 in shared memory
     type: I32  # its code (tensor_map.ELEMENT_TYPES)
-    swizzle: I32  # address bits that it flips
+    swizzle: I32  # its number
     nan: I32  # whether elements outside of the tensor read as NaN
     tf32: I32  # whether f32 values are rounded as they are read
     im2col: I32
     storable: I32
+    loadable: I32
     dims: Five
     strides: Five  # bytes
     most: Five  # positions beyond these have an address that is in no allocation
@@ -54,9 +60,11 @@ class TensorRecord(Record):
     pixels: I32
 
 
-def tensor_record(t: TensorDescription) -> TensorRecord:
+def tensor_record(t: TensorDescription, target: Target) -> TensorRecord:
     """The record of a map."""
-    found = TensorRecord(t.address, t.rank, t.type.bytes, t.type.packed, t.type.code, SWIZZLE_BITS[t.swizzle])
+    found = TensorRecord(
+        t.address, t.rank, t.type.bytes, t.type.packed, t.type.unit, t.type.code, SWIZZLES.index(t.swizzle)
+    )
     found.nan, found.tf32 = t.fill == "nan", t.type.name.startswith("tf32")
     found.im2col, found.pixels = t.lower_corner is not None, t.pixels
     if t.wide:
@@ -73,7 +81,9 @@ def tensor_record(t: TensorDescription) -> TensorRecord:
             found.low[i], found.high[i] = low, t.dims[1 + i] + high
     found.dims[0], found.count[0] = t.dims[0] // t.type.packed, found.count[0] // t.type.packed
     # Measured on sm_90: the copy faults where the pixels' bounding box leaves the tensor.
-    found.storable = min((*(t.lower_corner or ()), *(-c for c in t.upper_corner)), default=0) >= 0
+    stays_inside = min((*(t.lower_corner or ()), *(-c for c in t.upper_corner)), default=0) >= 0
+    found.storable = stays_inside and t.type.unit != LOADED_ONLY
+    found.loadable = not (t.type.packed > 1 and target.family == NO_NARROW_LOADS)
     return found
 
 
@@ -87,8 +97,25 @@ def mode_of(mode: object) -> int:
 
 
 def row_bytes(tensor: TensorRecord) -> int:
-    """Bytes of a tile's row."""
-    return tensor.count[0] * tensor.bytes
+    """Bytes of a tile's row in shared memory."""
+    return tensor.count[0] * tensor.bytes * CHUNK // tensor.unit
+
+
+def row_pitch(tensor: TensorRecord) -> int:
+    """Bytes from one row to the next, with a swizzle: rows narrower than it stand at its width (measured on sm_90)."""
+    return CHUNK << min(tensor.swizzle, WIDEST)
+
+
+def swizzled(tensor: TensorRecord, place: int) -> int:
+    """The offset in shared memory at which 16 bytes really stand."""
+    atom = 0 if tensor.swizzle <= WIDEST else 1 if tensor.swizzle == WIDEST + 1 else 2
+    mask = (1 << min(tensor.swizzle, WIDEST) - atom) - 1
+    return place ^ (place >> 7 & mask) << 4 + atom
+
+
+def first_step(tensor: TensorRecord) -> int:
+    """The elements of which the first coordinate of a tile has to be a multiple."""
+    return CHUNK * tensor.packed // tensor.bytes if tensor.unit == CHUNK else PADDED
 
 
 def count_rows(tensor: TensorRecord, mode: int) -> int:
@@ -124,9 +151,7 @@ def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence
     (always 0 here: the manual shows only in figures where the halo is) and wOffset.
     """
     rows = count_rows(tensor, mode)
-    if (
-        at[0] * tensor.bytes % (16 * tensor.packed) != 0
-    ):  # measured on sm_90: the copy faults, as it does outside of the box
+    if at[0] % first_step(tensor) != 0:  # measured on sm_90: the copy faults, as it does outside of the box
         return MISALIGNED
     if rows * row_bytes(tensor) > MOST_BYTES:
         return TOO_LARGE

@@ -22,6 +22,7 @@ from ptxsim.machine.memory import GlobalMemory
 from ptxsim.machine.reduction import number_of
 from ptxsim.machine.tensor_map import ELEMENT_TYPES, FILLS, SWIZZLES, TensorDescription, decode
 from ptxsim.machine.tensor_tile import IM2COL, MOST_BYTES, TILE, count_rows, row_bytes, tensor_record
+from ptxsim.types import parse_target
 from tests.helpers import DATA
 
 GLOBAL, SHARED, TENSOR = 1 << 17, 1 << 15, 4096
@@ -89,7 +90,7 @@ def copied(case: dict) -> bytes:
         copy.reduction = number_of(*BULK_REDUCTIONS[kind - BULK])
         copy.source, copy.target = here, Side(0, allocation.address)
     else:
-        t = tensor_record(describe(case, allocation.address + TENSOR))
+        t = tensor_record(describe(case, allocation.address + TENSOR), parse_target("sm_90a"))
         here.start = case["offset"]
         copy.tensor, copy.mode = t.address, IM2COL if "lower" in case else TILE
         copy.size = count_rows(t, copy.mode) * row_bytes(t)

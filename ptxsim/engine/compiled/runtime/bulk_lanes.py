@@ -100,7 +100,9 @@ def issue_tensor(
             copy = view(copy_at(copies, copies.used + count), BulkCopy, 1)[0]
             name(copy, warp, site, lane)
             tensor = view(found, TensorRecord, 1)[0]
-            if tensor.rank != rank or tensor.im2col != MAP_OF[mode] or (what == STORE and tensor.storable == 0):
+            if tensor.rank != rank or tensor.im2col != MAP_OF[mode]:
+                return False
+            if (what == STORE and tensor.storable == 0) or (what == LOAD and tensor.loadable == 0):
                 return False
             if reduction != 0 and allowed >> tensor.type & 1 == 0:
                 return False
