@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ptxsim import instructions
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.analysis.fma_contraction import contract
+from ptxsim.engine.analysis.late_copies import LateCopies
 from ptxsim.engine.program.bodies import Bodies
 from ptxsim.engine.program.function_names import FunctionNames
 from ptxsim.engine.program.linkage import SymbolPlace, function_addresses, link
@@ -101,6 +102,7 @@ class _FunctionDecoder:
         self.body = decoder.bodies.flat(function)
         self.names = FunctionNames(decoder.bodies.module, function, self.body)
         self.labels: dict[str, int] = {}
+        self.late_copies = LateCopies()
         frame = [v for v in self.body.variables if v.space in ("local", "param")]
         if not function.is_entry:
             frame += [v for v in (*function.parameters, *function.returns) if v.space == "param"]
@@ -215,10 +217,12 @@ class _FunctionDecoder:
     def _append(self, op: Op) -> None:
         if self.decoder.alone:
             return
+        block = self.program.blocks[-1]
+        late = self.late_copies.take(block, op)
         self.program.ops.append(op)
-        self.program.blocks[-1].append(op)
+        block.append(op)
         if op.control or ends_block(op):
-            self.program.blocks.append([])
+            self.program.blocks.append(late)
 
     def _control(self, op: Op, bound: Bound) -> None:
         operands = bound.statement.operands
