@@ -91,7 +91,8 @@ def _differences(got: np.ndarray, wanted: np.ndarray, rtol: float, atol: float) 
     """The first wrong elements, and what wrong ones have in common."""
     from ptxsim.session.ptxfile.expectations import explain_difference
 
-    finding = explain_difference(got, wanted, rtol, atol)
+    with np.errstate(all="ignore"):
+        finding = explain_difference(got, wanted, rtol, atol)
     return [finding.message, *finding.notes] if finding else []
 
 

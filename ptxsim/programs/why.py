@@ -25,6 +25,7 @@ from ptxsim.session.ptxfile.expressions import evaluate, parse_expression
 from ptxsim.session.views import CPP_TYPES, View, flat, written
 from ptxsim.types import TYPES
 
+_NEUTRAL = "right where that changes nothing, as 0 in a sum; not in a maximum, a product or an exponential"
 _QUESTION = re.compile(r"\s*(?P<name>[A-Za-z_$]\w*)\s*\[(?P<index>[-\d\s,*+()]+)\](?::(?P<type>\w+))?\s*")
 
 
@@ -174,15 +175,15 @@ class Remembered:
             part = "all" if all_of_it else f"{len(read.used)} of the {len(read.loaded)} elements"
             what = self._elements(read.allocation, read.used, read.dtype)
             said.append((f"depends on {what}, {part} that the {self._cta} loads at {{}}", read.op.line))
-        for line, values in self._held(found.masked).items():
-            held = ", ".join(map(show, values))
-            said.append(
-                (f"depends on lanes that the mask at {{}} leaves out, which hold {held} (other= says what)", line)
-            )
         for read in reads:
             if not len(read.used):
                 what = self._elements(read.allocation, read.loaded, read.dtype)
                 said.append((f"does not depend on {what}, loaded at {{}}", read.op.line))
+        for line, values in self._held(found.masked).items():
+            held = ", ".join(map(show, values))
+            said.append(
+                (f"depends on lanes that the mask at {{}} leaves out, which hold {held} (other=): {_NEUTRAL}", line)
+            )
         lines = self._placed(said)
         if not used:
             lines.append("depends on nothing that is loaded from global memory")

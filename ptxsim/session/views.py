@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,27 +54,42 @@ def written(name: str, indices: np.ndarray, shape: tuple[int, ...]) -> str:
     """Elements in words of Python: `x[3,0:64]`, `x[5:4096:64]`; indices has a row for each."""
     if len(indices) == math.prod(shape):
         return name if len(indices) > 1 else f"{name}[{','.join('0' for _ in shape)}]"
+    whole = box(indices, shape)
+    if whole:
+        return name + whole
+    if len(shape) == 1:
+        return _listed([f"{name}[{one}]" for one in _slices(indices[:, 0])])
+    columns: dict[tuple[int, ...], list[int]] = {}
+    for *row, column in indices.tolist():
+        columns.setdefault(tuple(row), []).append(column)
+    texts: list[str] = []
+    for row, text, count in _alike({row: _slices(np.array(one)) for row, one in columns.items()}):
+        last = f"{row[-1]}:{row[-1] + count}" if count > 1 else str(row[-1])
+        texts.append(f"{name}[{','.join([*map(str, row[:-1]), last])},{text}]")
+    return _listed(texts)
+
+
+def box(indices: np.ndarray, shape: tuple[int, ...]) -> str:
+    """The indices as one slice in each axis, `[3,0:64]`; empty where they are no such part of an array."""
     axes = [np.unique(column) for column in indices.T]
     slices = [_slices(axis) for axis in axes]
-    if math.prod(map(len, axes)) == len(indices) and all(len(one) == 1 for one in slices):
-        whole = [":" if len(axis) == n > 1 else one[0] for axis, one, n in zip(axes, slices, shape)]
-        return f"{name}[{','.join(whole)}]"
-    if len(shape) == 1:
-        return _listed([f"{name}[{one}]" for one in slices[0]], "ranges")
-    rows = [(tuple(index[:-1]), index[-1]) for index in indices.tolist()]
-    by_row: dict[tuple[int, ...], list[int]] = {}
-    for row, column in rows:
-        by_row.setdefault(row, []).append(column)
-    texts = [
-        f"{name}[{','.join(map(str, row))},{one}]"
-        for row, columns in by_row.items()
-        for one in _slices(np.array(columns))
-    ]
-    return _listed(texts, "ranges")
+    if math.prod(map(len, axes)) != len(indices) or any(len(one) != 1 for one in slices):
+        return ""
+    return f"[{','.join(':' if len(axis) == n > 1 else one[0] for axis, one, n in zip(axes, slices, shape))}]"
 
 
-def _listed(texts: list[str], what: str) -> str:
-    more = f" and {len(texts) - _SHOWN} more {what}" if len(texts) > _SHOWN else ""
+def _alike(rows: dict[tuple[int, ...], list[str]]) -> Iterator[tuple[tuple[int, ...], str, int]]:
+    """Rows that follow each other and have the same parts as one: the first, a part, and how many rows."""
+    first, count = next(iter(rows)), 0
+    for row, parts in [*rows.items(), ((-1,), [])]:
+        if parts != rows[first] or row != (*first[:-1], first[-1] + count):
+            yield from ((first, part, count) for part in rows[first])
+            first, count = row, 0
+        count += 1
+
+
+def _listed(texts: list[str]) -> str:
+    more = f" and {len(texts) - _SHOWN} more ranges" if len(texts) > _SHOWN else ""
     return ", ".join(texts[:_SHOWN]) + more
 
 

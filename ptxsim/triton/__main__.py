@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Any
 
 from ptxsim.cuda.runtime.library import PRELOAD, load_driver
+from ptxsim.programs import comparisons
 from ptxsim.programs.after_import import after_import
-from ptxsim.programs.comparisons import listen
 
 PATHFINDER = "cuda.pathfinder"
 CUTE_DSL = "cutlass.cutlass_dsl"  # its own package: the outer one's name is that of other packages, too
@@ -74,11 +74,22 @@ def drop_frames(error: BaseException, trace: TracebackType | None) -> None:
         last.tb_next = None
 
 
+def drop_listeners(trace: TracebackType | None) -> None:
+    """Drop the frames of those who listen to the program's comparisons, which stand between it and the library."""
+    while trace is not None:
+        inner = trace.tb_next
+        if inner is not None and inner.tb_frame.f_code.co_filename == comparisons.__file__:
+            trace.tb_next = inner.tb_next
+        else:
+            trace = inner
+
+
 def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """An exception that ends the program: from its own first line on, and what to install where a package is missing."""
     while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
         trace = trace.tb_next
     drop_frames(error, trace)
+    drop_listeners(trace)
     sys.__excepthook__(kind, error.with_traceback(trace), trace)
     if isinstance(error, ModuleNotFoundError) and error.name in ("torch", "triton"):
         sys.stderr.write(f'ptxsim: the program needs {error.name}: pip install "ptxsim[triton]"\n')
@@ -87,7 +98,7 @@ def show(kind: type[BaseException], error: BaseException, trace: TracebackType |
 def main(arguments: list[str]) -> None:
     sys.excepthook = show
     load_runtime()
-    listen()
+    comparisons.listen()
     after_import("torch", cuda_is_cpu)
     after_import(PATHFINDER, use_driver)
     for name in ("LINEINFO", "DISABLE_FILE_CACHING"):  # read as CuTe DSL is imported

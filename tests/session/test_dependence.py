@@ -66,3 +66,15 @@ def test_changed_inputs_that_end_the_launch_say_nothing():
 def test_what_should_not_decide_is_named_alone():
     said = notes(PLACE.format(row="c", column="t"), "ramp(8,32):f32", "out == a * relu(1 - arange(32))", None)
     assert "out[0,1] depends on a[0] and a[:,1], as it should not (seen" in said
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+def test_a_part_of_an_argument(engine):
+    """As above, where rows 1 to 3 of out are compared: a row below is read."""
+    body = "    add.u32 %w, %c, 1;\n    and.b32 %w, %w, 7;\n    mov.b32 %c, %w;\n" + PLACE.format(row="c", column="t")
+    body = body.replace(
+        "    mad.lo.u32 %w, %c, 32, %t;\n    mad.wide.u32 %out",
+        "    mov.u32 %c, %ctaid.x;\n    mad.lo.u32 %w, %c, 32, %t;\n    mad.wide.u32 %out",
+    )
+    said = notes(body, "ints(8,32):f32", "out[1:4] == a[1:4]", engine)
+    assert "out[1,0] depends on a[2], as it should not; it does not depend on a[1], as it should" in said

@@ -70,7 +70,7 @@ def test_lanes_that_the_mask_leaves_out(ask):
     (said,) = ask(lambda _: row_maxima[(4,)](out, x, 20, BLOCK=32), "out_ptr[1]")
     assert "depends on x_ptr[1,:]" in said
     assert (
-        f"depends on lanes that the mask at {line('of all that is left out, 0')} leaves out, which hold 0 (other= says what)"
+        f"depends on lanes that the mask at {line('of all that is left out, 0')} leaves out, which hold 0 (other=): right where that changes nothing"
         in said
     )
 

@@ -142,6 +142,8 @@ def _race(
             f"if threads add to one place here, let them do it atomically (atomicAdd; atom or red in PTX); else {help}",
             (),
         )
+    elif verb == "writes" and writes(op, in_global) and not (in_global and is_far):
+        help = f"two stores to one place: if each is meant for its own, look at the index of either line; else {help}"
     if what == RACE_IN_WARP:
         who = "another lane of the warp"
     elif is_global and other_cta != cta:

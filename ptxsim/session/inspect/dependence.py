@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ptxsim.diagnostic import PtxError
 from ptxsim.session.ptxfile.expressions import evaluate, names_in
+from ptxsim.session.ptxfile.pieces import place_in
 from ptxsim.session.ptxfile.values import narrow, widen
 
 SHORT = 5_000  # warp instructions of a run that is repeated for this
@@ -29,11 +31,13 @@ Part = tuple[int, int, int]  # dimension, first index, last index + 1
 def other_inputs(
     left: ast.expr, right: ast.expr, values: Mapping[str, Any], again: Callable[[Change], Mapping[str, Any] | None]
 ) -> list[str]:
-    """Sentences about inputs on which the first wrong element of `left`, an argument, depends as `right` does not, or the other way
+    """Sentences about inputs on which the first wrong element of `left`, an argument or a part of one, depends as `right` does not, or the other way
     round. values: what the wrong run gave. again: what a run gives on changed inputs, None where it does not come to its end. Raises PtxError where an expression has no value."""
-    if not isinstance(left, ast.Name) or not isinstance(values.get(left.id), np.ndarray):
+    stored = evaluate(left, values)
+    own = None if stored.dtype is None or not np.ndim(stored.data) else partial(place_in, left, values)
+    if own is None:
         return []
-    place = _first_wrong(values[left.id], evaluate(right, values).data)
+    place = _first_wrong(narrow(stored.data, stored.dtype), evaluate(right, values).data)
     named = dict.fromkeys(name.removesuffix("_in") for name in sorted(names_in(right)))
     arrays = {name: values[name] for name in named if _is_changed(values.get(name))}
     parts = [(name, part) for name, array in arrays.items() for part in _parts(array.shape)]
@@ -57,8 +61,8 @@ def other_inputs(
         found = again(change)
         if found is None:
             return None
-        wanted = np.broadcast_to(widen(evaluate(right, found).data), found[left.id].shape)[place]
-        return widen(found[left.id])[place], float(wanted)
+        got = widen(evaluate(left, found).data)
+        return got[place], float(np.broadcast_to(widen(evaluate(right, found).data), got.shape)[place])
 
     base = of(None)
     if base is None or not np.isfinite(base[1]):
@@ -74,7 +78,8 @@ def other_inputs(
             missing.setdefault(name, []).append(part)
         elif depends and now[1] == base[1]:
             extra.setdefault(name, []).append(part)
-    element = f"{left.id}[{','.join(map(str, place))}]"
+    name, at = own(place) or (f"({ast.unparse(left)})", place)
+    element = f"{name}[{','.join(map(str, at))}]"
     said = [f"depends on {_listed(extra, arrays, ' and ')}, as it should not"] if extra else []
     said += [f"does not depend on {_listed(missing, arrays, ' nor ')}, as it should"] if missing else []
     return [f"{element} {'; it '.join(said)} (seen with other inputs)"] if said else []

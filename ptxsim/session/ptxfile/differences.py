@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ptxsim.arrays import type_of
 from ptxsim.session.ptxfile.misplaced import moved
 from ptxsim.session.ptxfile.values import narrow
+from ptxsim.session.views import box as places_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,13 +48,15 @@ def pattern_of(wrong: np.ndarray) -> str:
             if size > 1 and (bits == bits[0]).all():
                 shared.append(f"{name} bit {bit} {'set' if bits[0] else 'clear'}")
                 matching &= (indices >> bit & 1) == bits[0]
+    is_exact = bool(shared) and int(matching.sum()) == count
+    box = places_of(places, wrong.shape)
+    if box and not (is_exact and len(shared) == 1):
+        return f", exactly those at {box}"
     if not shared:
         return ""
     clause = " and ".join(shared)
     preposition = "in" if " bit " not in shared[0] else "with"
-    return (
-        f", exactly those {preposition} {clause}" if int(matching.sum()) == count else f", all {preposition} {clause}"
-    )
+    return f", exactly those {preposition} {clause}" if is_exact else f", all {preposition} {clause}"
 
 
 def rearranged(got: np.ndarray, expected: np.ndarray, label: str, equal: Equal) -> str | None:

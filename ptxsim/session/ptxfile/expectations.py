@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.session.ptxfile.differences import largest, pattern_of, rearranged, rounding, show, ulps
 from ptxsim.session.ptxfile.expressions import BANK_COUNTS, COMPARISONS, evaluate, names_in, parse_expression
 from ptxsim.session.ptxfile.misplaced import misread
-from ptxsim.session.ptxfile.pieces import PIECE, Origin, pieces
+from ptxsim.session.ptxfile.pieces import PIECE, Origin, pieces, place_in
 from ptxsim.session.ptxfile.values import Value, narrow, widen
 from ptxsim.source import Span
 
@@ -117,8 +118,9 @@ def _judge(comparison: Comparison, text: str, names: Mapping[str, Any], writer: 
         for n, (left, right) in enumerate(pairwise(values)):
             sides = [ast.unparse(operand) for operand in comparison.operands[n : n + 2]]
             pair = _Pair(
-                left, right, comparison.operators[n], sides[0], sides[1], comparison.rtol, comparison.atol, origin
-            )
+                left, right, comparison.operators[n], sides[0], sides[1], comparison.rtol, comparison.atol, origin,
+                partial(place_in, comparison.operands[n], part),
+            )  # fmt: skip
             found = pair.check(text, writer, is_explained=judged[n].found is None)
             if found and isinstance(pair.operator, ast.Eq):
                 hint = misread(comparison.operands[n + 1], part, left, pair.holds)
@@ -204,7 +206,8 @@ class _Pair:
     right_text: str
     rtol: float
     atol: float
-    origin: Origin = ()  # indices of the first element, where the sides are a piece of larger arrays
+    origin: Origin  # indices of the first element, where the sides are a piece of larger arrays
+    place: Callable[[Origin], tuple[str, Origin] | None]  # in which array an element of the left side lies
     wrong: int = 0
     size: int = 1
     top: Any = 0  # the largest expected magnitude; NaN where one is expected
@@ -260,7 +263,8 @@ class _Pair:
         import numpy as np
 
         got, expected = got.astype(np.float64), expected.astype(np.float64)
-        close: np.ndarray = np.abs(got - expected) <= self.atol + self.rtol * np.abs(expected)
+        with np.errstate(all="ignore"):
+            close: np.ndarray = np.abs(got - expected) <= self.atol + self.rtol * np.abs(expected)
         return np.asarray(np.isfinite(expected) & close)
 
     def too_wide(self) -> Finding | None:
@@ -291,17 +295,21 @@ class _Pair:
         for place in places[:_SHOWN]:
             index = tuple(int(i) for i in place)
             there = tuple(map(sum, zip(index, self.origin))) if self.origin else index
+            own = self.place(there) if np.ndim(self.left.data) == len(index) else None
+            name, at = own or (label, there)
             wanted = _OPERATOR_TEXT[type(self.operator)] + show(expected[index])
-            line = f"{label}[{','.join(map(str, there))}] is {show(got[index])}, expected {wanted}"
+            line = f"{name}[{','.join(map(str, at))}] is {show(got[index])}, expected {wanted}"
             line += self._distance(got[index], expected[index], dtype)
-            who = writer(self.left_text, there) if writer and is_name else None
+            who = writer(name, at) if writer and own else None
             lines.append(f"{line}: {who}" if who else line)
         count = (
             f"{len(places)} of {wrong.size} elements are wrong"
             if len(places) > 1
             else f"1 of {wrong.size} elements is wrong"
         )
-        notes = [count + pattern_of(wrong), *lines[1:]]
+        pattern = pattern_of(wrong)
+        of_it = "" if is_name or "[" not in pattern else f" of {self.left_text}"
+        notes = [count + pattern + of_it, *lines[1:]]
         if isinstance(self.operator, ast.Eq):
             notes += [
                 hint

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ptxsim.session.ptxfile.expressions import evaluate
 from ptxsim.session.ptxfile.functions import is_elementwise
 
 PIECE = 1 << 22  # elements, so that what is computed of a piece stays within some hundred megabytes
@@ -36,6 +37,21 @@ def pieces(operands: Sequence[ast.expr], names: Mapping[str, Any]) -> Iterator[t
         return
     for part in _parts(shape):
         yield tuple(each.start for each in part), {**names, **{name: array[part] for name, array in arrays.items()}}
+
+
+def place_in(tree: ast.expr, names: Mapping[str, Any], index: Origin) -> tuple[str, Origin] | None:
+    """The array that an element of a side belongs to, and its index there: of `y[1:255]` element 62 is y[63]. None where it is computed."""
+    import numpy as np
+
+    if isinstance(tree, ast.Name):
+        return tree.id, index
+    if not isinstance(tree, ast.Subscript) or not isinstance(tree.value, ast.Name):
+        return None
+    name, array = tree.value.id, names.get(tree.value.id)
+    if not isinstance(array, np.ndarray) or array.size > PIECE:
+        return None
+    numbers = np.asarray(evaluate(tree, {**names, name: np.arange(array.size).reshape(array.shape)}).data)
+    return name, tuple(int(i) for i in np.unravel_index(int(numbers[index]), array.shape))
 
 
 def _by_element(tree: ast.expr) -> bool:
