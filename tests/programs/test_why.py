@@ -105,6 +105,17 @@ def test_ranges_and_steps(engine):
     assert "depends on a[3:60:8], all that the block loads" in said
 
 
+def test_a_part_that_is_left_out_between_others(engine):
+    """The sum of a, without elements 24 to 31."""
+    body = (
+        "    mov.f32 %sum, 0f00000000;\n    mov.u32 %k, 0;\nLOOP:\n" + load("%k") + "    and.b32 %j, %k, 56;\n"
+        "    setp.ne.u32 %p, %j, 24;\n    @%p add.f32 %sum, %sum, %x;\n"
+        "    add.u32 %k, %k, 1;\n    setp.lt.u32 %p, %k, 64;\n    @%p bra LOOP;\n" + STORE
+    )  # fmt: skip
+    (said,) = ask(body, "out[0]", engine=engine, a=np.ones(64))
+    assert "depends on a[0:24], a[32:64], 56 of the 64 elements" in said
+
+
 def test_what_no_thread_stores(engine):
     body = "    mov.f32 %sum, 0f3F800000;\n    setp.lt.u32 %p, %i, 50;\n    @%p st.global.f32 [%out], %sum;\n"
     (said,) = ask(body, "out[50]", engine=engine)

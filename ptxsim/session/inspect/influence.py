@@ -21,7 +21,8 @@ from ptxsim.session.launch import Launch
 SECONDS = 8.0  # of computing; no trial begins after so long
 _MOST = 1 << 18  # elements that are tried
 _MOST_MASKS = 16  # loads whose masked lanes are tried
-_PROBES = 3  # elements of a range that are tried alone before all of it is taken for what the first of them are
+_GRAIN, _GRAINS = 32, 64  # a range of so many elements, or of a part of all, may be taken for one of which each matters
+_PROBES = 3  # elements of such a range that are tried alone, beside its ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Trials:
         self.end = time.process_time() + SECONDS
         self.draw = np.random.default_rng(0)
         self.parts: list[_Part] = []
+        self.grain = _GRAIN
         self.base: bytes | None = None  # the element, where nothing is changed
         # The memory in which parts are changed. Floats are plain numbers there: what is multiplied by zero, and what is no number,
         # shows no change.
@@ -56,6 +58,7 @@ class Trials:
             self.found.is_complete = False
             return
         self.parts = parts
+        self.grain = max(_GRAIN, len(parts) // _GRAINS)
         self._change(range(len(parts)), 0)
         self.ground = self.work.copy()
         self.base = self._value(())
@@ -106,7 +109,7 @@ class Trials:
         if len(parts) == 1:
             yield parts[0]
             return
-        if len(parts) > _PROBES + 2:
+        if _PROBES + 2 < len(parts) <= self.grain:
             probes = {parts[0], parts[-1], *(int(p) for p in self.draw.choice(parts, _PROBES, replace=False))}
             if all(self._matters((probe,)) for probe in sorted(probes)):
                 yield from parts
