@@ -57,8 +57,8 @@ def deallocate(m: Port, a: LaneValue, columns: LaneValue, *, cta_group: str) -> 
     "tcgen05.relinquish_alloc_permit.cta_group.sync.aligned", name="tcgen05.relinquish_alloc_permit", requires=FAMILY,
     facts=FREES, **GROUP,
 )  # fmt: skip
-def relinquish(m: Port) -> None:
-    memory.relinquish(m)
+def relinquish(m: Port, *, cta_group: str) -> None:
+    memory.relinquish(m, ctas_of(cta_group))
 
 
 # ---- order -----------------------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ class Allocation:
 
 class TensorMemory:
     """The state of one CTA. `cells` are words (columns, rows). `free`: columns, as bits. `promised`: those that a pair's other CTA has
-    allocated for both."""
+    allocated for both. `group`: how many CTAs its first instruction named, and at which line."""
 
     def __init__(self) -> None:
         self.cells = np.zeros((COLUMNS, ROWS), np.uint32)
@@ -46,6 +46,7 @@ class TensorMemory:
         self.free = ALL
         self.permitted = True
         self.promised: list[tuple[int, int]] = []  # first columns and numbers
+        self.group: tuple[int, int] | None = None
 
     def take(self, start: int, columns: int, line: int) -> None:
         self.held[start] = Allocation(start, columns, line)
@@ -131,8 +132,9 @@ def deallocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> Area:
     return Area(run(ROWS), run(count) << start)
 
 
-def relinquish(m: Port) -> None:
+def relinquish(m: Port, ctas: int) -> None:
     """The CTA allocates no more."""
+    group_of(m, ctas)
     memory_of(m.cta).permitted = False
 
 
@@ -157,7 +159,14 @@ def _fault(message: str, help: str) -> Fault:
 
 
 def group_of(m: Port, ctas: int) -> Sequence[Cta]:
-    """The CTAs that an instruction works on. Raises Fault where the CTA has no peer."""
+    """The CTAs that an instruction works on. Raises Fault where the CTA has no peer; all instructions of a kernel name the same number."""
+    memory = memory_of(m.cta)
+    first_named, line = memory.group = memory.group or (ctas, m.line)
+    if ctas != first_named and m.machine.checks != "none":
+        m.report(
+            "tensor-memory-allocation", f".cta_group::{ctas} in a kernel that names .cta_group::{first_named} at line {line}",
+            help="all instructions for tensor memory in a kernel name the same .cta_group",
+        )  # fmt: skip
     if ctas == 1:
         return (m.cta,)
     all_of_them, first = m.cta.cluster.ctas, m.cta.rank & ~1
