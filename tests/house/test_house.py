@@ -48,3 +48,13 @@ def test_the_page_on_architecture_names_what_is_there():
     inner = {path.parent.relative_to(PACKAGE) for path in PACKAGE.rglob("__init__.py")}
     missing = [str(room) for room in inner if len(room.parts) > 1 and f"`{room.name}`" not in named[room.parts[0]]]
     assert not missing, f"rooms that their row does not name: {', '.join(missing)}"
+
+
+# A family's own words stand in its instructions, in the machine, its layouts and numbers, and in what draws it: everybody else asks facts.
+ROOMS = {"instructions", "machine", "numerics", "layout", "report", "cli"}
+
+
+def test_few_files_know_the_word_tcgen05():
+    files = [path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py") if "tcgen05" in path.read_text()]
+    assert len(files) <= 12, sorted(map(str, files))
+    assert {path.parts[0] for path in files} <= ROOMS
