@@ -17,6 +17,7 @@ from ptxsim.machine.memory import Allocation
 from ptxsim.programs import numba_arrays
 from ptxsim.session.inspect.lineage import lineage
 from ptxsim.session.inspect.lineage_records import Lineage, Masked, Read
+from ptxsim.session.inspect.steps import Step
 from ptxsim.session.module import Kernel
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.parameter_names import names_at_hand
@@ -26,6 +27,7 @@ from ptxsim.session.views import CPP_TYPES, View, flat, written
 from ptxsim.types import TYPES
 
 _NEUTRAL = "right where that changes nothing, as 0 in a sum; not in a maximum, a product or an exponential"
+_MOST_STEPS = 16  # lines whose values are told
 _QUESTION = re.compile(r"\s*(?P<name>[A-Za-z_$]\w*)\s*\[(?P<index>[-\d\s,*+()]+)\](?::(?P<type>\w+))?\s*")
 
 
@@ -187,9 +189,22 @@ class Remembered:
         lines = self._placed(said)
         if not used:
             lines.append("depends on nothing that is loaded from global memory")
+        lines += self._steps(found)
         if not found.is_complete:
             lines.append("not all that is loaded could be tried in the time there is: a smaller shape shows all of it")
         return lines
+
+    def _steps(self, found: Lineage) -> list[str]:
+        """The value of each line on the way, where there are several lines: of its values the one that is nearest to the element."""
+        values: dict[tuple[str, str], Step] = {}
+        for step in found.steps:
+            values.setdefault(self._place(step.op.line), step)
+        told = [
+            f"    {place.rpartition(':')[2]}: {show(step.value)} | {text}"
+            for (place, text), step in sorted(values.items(), key=lambda each: each[1].number)
+            if text
+        ]
+        return ["values on the way to it, of each line the last:", *told[-_MOST_STEPS:]] if len(told) > 1 else []
 
     def _by_line(self, reads: list[Read]) -> list[Read]:
         """Reads of one line and array as one: of a line there are as many loads as the compiler makes of it."""

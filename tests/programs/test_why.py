@@ -137,6 +137,25 @@ def test_lanes_that_a_mask_leaves_out(engine):
     assert "depends on a[0:32], all that the block loads" in said
 
 
+def test_the_values_on_the_way(engine):
+    """Each lane doubles a[i], gives it to the next lane through shared memory, and adds 1."""
+    body = (
+        "    .shared .b32 tile[32];\n    .reg .b32 %s;\n" + load("%i") + "    add.f32 %y, %x, %x;\n    mov.u32 %k, %tid.x;\n"
+        "    mov.u32 %s, tile;\n    mad.lo.u32 %s, %k, 4, %s;\n    st.shared.f32 [%s], %y;\n    bar.warp.sync 0xffffffff;\n"
+        "    add.u32 %k, %k, 1;\n    and.b32 %k, %k, 31;\n    mov.u32 %s, tile;\n    mad.lo.u32 %s, %k, 4, %s;\n"
+        "    ld.shared.f32 %x, [%s];\n    add.f32 %sum, %x, 0f3F800000;\n" + STORE
+    )  # fmt: skip
+    (said,) = ask(body, "out[36]", engine=engine, a=np.arange(64))
+    assert "depends on a[37]" in said
+    way = said.partition("values on the way to it, of each line the last:\n")[2].splitlines()
+    told = [
+        line.split("| ")[0].split(": ")[1].strip() + " " + line.split("| ")[1].split()[0]
+        for line in way
+        if " | " in line
+    ]
+    assert told == ["37 ld.global.f32", "74 add.f32", "74 ld.shared.f32", "75 add.f32"]
+
+
 def test_an_index_that_is_loaded_stays_one(engine):
     body = (
         load("%i", "%b", "%y")

@@ -12,9 +12,11 @@ from ptxsim.machine.memory import Allocation, GlobalMemory
 from ptxsim.numerics.host import with_ieee
 from ptxsim.session.inspect.influence import Trials
 from ptxsim.session.inspect.lineage_records import Kinds, Lineage
+from ptxsim.session.inspect.steps import Steps
 from ptxsim.session.inspect.touches import Loads, Stores, Touched
 from ptxsim.session.launch import Launch
 
+_SHORT = 50_000  # warp instructions of a grid of which no CTA can be run alone, and that is run in the interpreter
 _LONGER = 4  # a repetition on other values may take so many times as long
 
 
@@ -41,6 +43,11 @@ def lineage(launch: Launch, before: GlobalMemory, allocation: Allocation, index:
         launch.sampled = {cta} if _is_alone(launch) else None
         try:
             limits = Limits(_LONGER * machine.warp_instructions + 10_000)
+            is_short = launch.sampled is not None or machine.warp_instructions <= _SHORT
+            if is_short and (found.dtype.kind == "f" or "float" in found.dtype.name):
+                steps = Steps((cta, warp, lane), found.by[0], stores.part)
+                launch.run_grid(memory=before.copy(), watch=steps, limits=limits)
+                found.steps = steps.found()
             Trials(launch, before, found, kinds, limits).look(Loads(cta, warp, lane))
         finally:
             launch.sampled = None

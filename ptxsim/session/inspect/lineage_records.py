@@ -10,6 +10,7 @@ import numpy as np
 
 from ptxsim.engine.program.operation import Op
 from ptxsim.machine.memory import Allocation
+from ptxsim.session.inspect.steps import Step
 
 Kinds = Callable[[Allocation], "np.dtype | None"]  # what lies in an allocation, as far as it is known
 
@@ -36,7 +37,7 @@ class Masked:
 @dataclass(slots=True)
 class Lineage:
     """Of one element. `by` (operation, CTA, warp, lane) is the last store, None if there is none; `stored` are the elements of the
-    allocation that any was to; `ctas` and `times`: by how many, how often this one was. `is_complete`: no trial was left out."""
+    allocation that any was to; `ctas` and `times`: by how many, how often this one was. `steps`: of that thread, to the value. `is_complete`: no trial was left out."""
 
     allocation: Allocation
     dtype: np.dtype
@@ -49,4 +50,5 @@ class Lineage:
     ctas: int = 0
     reads: list[Read] = field(default_factory=list)
     masked: list[Masked] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
     is_complete: bool = True

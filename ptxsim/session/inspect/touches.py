@@ -65,6 +65,7 @@ class Stores(Observer):
         self.start, self.size, self.index = allocation.address, size, index
         self.stored = np.zeros(allocation.size // size, bool)
         self.last: tuple[int, int, int, int] | None = None  # site, CTA, warp, lane
+        self.part = 0  # which element of that store it was
         self.times, self.ctas = 0, set[int]()
 
     def consume(self, records: np.ndarray) -> None:
@@ -79,6 +80,7 @@ class Stores(Observer):
         for access in mine.tolist():
             record = records[row[access]]
             self.last = int(record["site"]), int(record["cta"]), int(record["warp"]), int(lane[access])
+            self.part = (self.start + self.index * self.size - int(address[access])) // self.size
             self.ctas.add(self.last[1])
 
 
