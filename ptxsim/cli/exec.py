@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 @click.option("--only", type=Pattern(), help="Look at kernels whose names fit; the others run unwatched.")
 @click.option("--skip", type=Size(), default=0, help="Of these, pass over the first N launches.")
 @click.option("--count", type=Count(), help="Look at N launches.")
+@click.option("--launches", type=Count(), help="End the program after N launches.")
+@click.option("--quick", is_flag=True, help="Triton: take the times of benchmarks, do not make their results.")
 @click.option("--why", multiple=True, metavar="NAME[INDEX]", help="Say who wrote an element, and what it depends on.")
 @click.option("--banks", is_flag=True, help="Count shared-memory wavefronts.")
 @click.option("--profile", is_flag=True, help="Predict cycles.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from collections.abc import Sequence
@@ -51,6 +52,8 @@ class Collector:
     ) -> Run:  # fmt: skip
         """Run a kernel; `options` say its shape, and what else its program needs. hosts: what of the host's memory is a copy of the
         device's. Raises PtxError where it cannot start."""
+        if self.launches == self.wanted.launches:
+            self._end()
         number, is_wanted = self.launches, self._next_is_wanted(kernel.name)
         self.launches += 1
         answers = (
@@ -80,6 +83,14 @@ class Collector:
     def copied(self, host: int, device: int, size: int) -> None:
         """Bytes of device memory have been copied to the host's."""
         self.answers.copied(host, device, size)
+
+    def _end(self) -> None:
+        """The program has had the launches that it was to have: end this process, with all that it has printed."""
+        self.say(f"the program is ended after {self.launches} launches (--launches)")
+        sys.stdout.flush()
+        sys.stderr.flush()
+        ctypes.CDLL(None).fflush(None)  # of programs in C
+        os._exit(0)
 
     def _part(self, kernel: Kernel, run: Run) -> dict[str, Any]:
         """The launch's part of the page, if that is wanted: of a kernel, the first launches, each that takes longer than those, and each

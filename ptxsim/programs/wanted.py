@@ -22,7 +22,8 @@ class Wanted:
     `only` is a regular expression for names of kernels; of those that fit, the first `skip` are passed over and `count` are looked
     at. All others run as well, unwatched: what comes after needs their results. `results`: a folder where each process leaves
     its records for `ptxsim exec`. `page`: with the part of the page about each. `told`: how findings are written to standard error.
-    `why`: elements that are asked about, as `programs.why` reads them.
+    `why`: elements that are asked about, as `programs.why` reads them. `launches`: the program is ended after so many. `quick`: results
+    of benchmarks are not made.
     """
 
     target: str | None = None
@@ -41,6 +42,8 @@ class Wanted:
     page: bool = False
     told: Telling = "full"
     why: tuple[str, ...] = ()
+    launches: int | None = None
+    quick: bool = False
 
     @classmethod
     def from_environment(cls) -> Self:

@@ -72,6 +72,8 @@ class Clock:
             self._say("a time is taken of code without a Triton kernel: it is the processor's, not a GPU's")
             found = (time.perf_counter() - began) * 1000
         else:
+            if self.collector.wanted.quick:
+                self._say("what benchmarks compute is not made, their times are of samples (--quick)")
             self._say(f"times are predicted by the cycle model, not measured (do_bench, autotuning; {self._target})")
         if quantiles is not None:
             return [found] * len(quantiles)
@@ -82,7 +84,7 @@ class Clock:
         self.measuring += 1
         outer, samples = self.storages.samples, Samples()
         try:
-            if self.trying:
+            if self.trying or self.collector.wanted.quick:
                 call()
                 return
             if outer is not None:  # a benchmark within one

@@ -115,6 +115,20 @@ def test_only_what_is_wanted_is_looked_at():
     assert collector.launches == 5
 
 
+def test_a_program_ends_after_the_launches_that_are_asked_for(tmp_path):
+    (tmp_path / "p.py").write_text(
+        "from tests.cli.test_exec import Collector, launch\n"
+        "collector = Collector.from_environment()\n"
+        "for number in range(5):\n"
+        "    print('before', number)\n"
+        "    launch(collector)\n"
+    )
+    done = run("--launches", "3", str(tmp_path / "p.py"))
+    assert done.returncode == 0 and done.stdout == "before 0\nbefore 1\nbefore 2\nbefore 3\n", done.stderr
+    assert "ptxsim: the program is ended after 3 launches (--launches)\n" in done.stderr
+    assert "3 launches, no findings" in done.stderr
+
+
 def test_a_process_is_told_what_is_wanted(monkeypatch):
     wanted = Wanted(target="sm_80", checks="memory", only="gemm", count=3, banks=True)
     for name, value in wanted.environment().items():

@@ -170,6 +170,19 @@ def test_a_benchmark_runs_a_sample_unless_its_results_are_asked_for():
     assert all(np.array_equal(out, before) for out in kept) and len(kept) == 5
 
 
+def test_quick_benchmarks_make_no_results():
+    x, out = torch.rand(600 * 128), torch.zeros(600 * 128)
+
+    def twice():
+        add_kernel[(600,)](x, x, out, x.numel(), BLOCK=128)
+
+    with ptxsim.triton.active(quick=True) as runs:
+        assert triton.testing.do_bench(twice) > 0 and (out == 0).all()
+        assert [run.is_sample for run in runs] == [True]
+        twice()
+        assert (out == 2 * x).all()
+
+
 def test_what_a_benchmark_may_have_written_is_made_in_full_whatever_its_sample_has_changed():
     x, index = torch.rand(128), torch.randperm(128, dtype=torch.int32)
     with ptxsim.triton.active() as runs:
