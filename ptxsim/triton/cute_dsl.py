@@ -48,15 +48,18 @@ def _with_ptx(compile: Callable[..., Any]) -> Callable[..., Any]:
 
     def to_ptx(compiler: Any, module: Any, pipeline: str, *given: Any, **named: Any) -> Any:
         with tempfile.TemporaryDirectory() as folder:
-            asked = re.search(r"dump-ptx-path='([^']*)'", pipeline)
+            asked, kept = (re.search(rf"dump-{kind}-path='([^']*)'", pipeline) for kind in ("ptx", "cubin"))
             prefix = asked[1] if asked else f"{folder}/kernel"
             if not asked:
                 pipeline = pipeline.replace("cubin-format=", f"dump-ptx-path='{prefix}' cubin-format=", 1)
             compiled = compile(compiler, module, pipeline, *given, **named)
             chip = re.search(r"cubin-chip=(\w+)", pipeline)
-            path = Path(f"{prefix}.{chip[1] if chip else ''}.ptx")
+            name = chip[1] if chip else ""
+            path = Path(f"{prefix}.{name}.ptx")
             if path.exists():
                 _replace(compiled, path.read_text())
+            if path.exists() and kept:  # what programs load themselves (cutlass.utils.HardwareInfo)
+                Path(f"{kept[1]}.{name}.cubin").write_text(path.read_text() + "\0")
         return compiled
 
     return to_ptx

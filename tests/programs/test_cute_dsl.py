@@ -178,6 +178,20 @@ def test_tensor_maps_of_the_host_code_are_read(tmp_path):
     assert "right" in done.stdout and "no findings" in done.stderr
 
 
+HARDWARE = """
+from cutlass import utils
+
+hardware = utils.HardwareInfo()  # loads the machine code of a kernel that it compiles
+assert hardware.get_max_active_clusters(2) == hardware.get_device_multiprocessor_count() // 2
+print("right")
+"""
+
+
+def test_what_persistent_kernels_ask_the_hardware(tmp_path):
+    done = run(HARDWARE, tmp_path, "--target", "sm_100a")
+    assert "right" in done.stdout, done.stdout + done.stderr
+
+
 def test_products_on_tensor_memory_are_exact(tmp_path):
     done = run(PRODUCTS.read_text(), tmp_path, "--target", "sm_100a")
     assert done.returncode == 0, done.stdout + done.stderr

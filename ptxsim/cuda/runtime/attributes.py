@@ -112,8 +112,9 @@ def active_clusters(runtime: Runtime, count: Any, host: int | None, configuratio
         raise CudaError(INVALID_VALUE)
     c, kernel = LaunchConfiguration.from_address(configuration), kernel_at(runtime, host)
     x, y, z = cluster_required(kernel) or c.cluster
-    held = blocks_held(runtime, host, (c.block.x, c.block.y, c.block.z), c.shared)
-    count[0] = held // (x * y * z)
+    # CuTe DSL asks of a kernel for one thread about blocks of 128, and gets an answer.
+    threads = min(c.block.x * c.block.y * c.block.z, most_threads(kernel))
+    count[0] = blocks_held(runtime, host, (threads, 1, 1), c.shared) // (x * y * z)
 
 
 @function("cudaOccupancyMaxPotentialClusterSize(int *size, const void *kernel, const void *configuration)")

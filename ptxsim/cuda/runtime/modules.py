@@ -13,7 +13,7 @@ from typing import Any
 from ptxsim.cuda.runtime import attributes
 from ptxsim.cuda.runtime.functions import CudaError, Dim3, function, say
 from ptxsim.cuda.runtime.kernels import blocks_per_sm, kernel_at, most_threads
-from ptxsim.cuda.runtime.launches import LaunchAttribute, cluster_of, is_cooperative, launch
+from ptxsim.cuda.runtime.launches import LaunchAttribute, LaunchConfiguration, cluster_of, is_cooperative, launch
 from ptxsim.cuda.runtime.properties import values
 from ptxsim.cuda.runtime.state import INVALID_VALUE, NOT_SUPPORTED, Runtime
 
@@ -50,6 +50,17 @@ def get_kernel(runtime: Runtime, kernel: Any, module: int | None, name: bytes) -
     if module is None or text not in runtime.loaded(module).module.entries:
         raise CudaError(NOT_FOUND)
     kernel[0] = runtime.binaries.add_function(runtime.handle(), module, text)
+
+
+@function("int cuLibraryGetKernelCount(unsigned *count, void *library)")
+def count_kernels(runtime: Runtime, count: Any, library: int | None) -> None:
+    count[0] = len(runtime.loaded(library or 0).module.entries)
+
+
+@function("int cuLibraryEnumerateKernels(void **kernels, unsigned count, void *library)")
+def enumerate_kernels(runtime: Runtime, kernels: Any, count: int, library: int | None) -> None:
+    for place, name in zip(range(count), runtime.loaded(library or 0).module.entries):
+        kernels[place] = runtime.binaries.add_function(runtime.handle(), library or 0, name)
 
 
 @function("int cuLibraryGetModule(void **module, void *library)", "int cuKernelGetFunction(void **function, void *kernel)")  # fmt: skip
@@ -140,6 +151,20 @@ def get_parameter(runtime: Runtime, kernel: int | None, index: int, offset: Any,
           "unsigned flags)")  # fmt: skip
 def active_blocks(runtime: Runtime, count: Any, kernel: int | None, threads: int, shared: int, flags: int = 0) -> None:
     count[0] = blocks_per_sm(runtime, kernel, threads, shared)
+
+
+@function("int cuOccupancyAvailableDynamicSMemPerBlock(size_t *size, void *kernel, int blocks, int threads)")
+def available_shared(runtime: Runtime, size: Any, kernel: int | None, blocks: int, threads: int) -> None:
+    attributes.available_shared(runtime, size, kernel, blocks, threads)
+
+
+@function("int cuOccupancyMaxActiveClusters(int *count, void *kernel, const void *configuration)")
+def active_clusters(runtime: Runtime, count: Any, kernel: int | None, configuration: int | None) -> None:
+    if configuration is None:
+        raise CudaError(INVALID_VALUE)
+    c = Configuration.from_address(configuration)
+    same = LaunchConfiguration(c.grid, c.block, c.shared, c.stream, c.attributes, c.count)
+    attributes.active_clusters(runtime, count, kernel, ctypes.addressof(same))
 
 
 @function("int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *kernel, void *shared_of, size_t shared, int limit)")  # fmt: skip

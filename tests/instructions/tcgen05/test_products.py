@@ -244,35 +244,48 @@ def test_block_scales(kind, a, vector, scale, blocks, ctas):
 
 
 @pytest.mark.parametrize(
+    ("m", "ctas", "ws"), [(128, 1, False), (256, 2, False), (32, 1, True), (64, 1, True), (128, 1, True)]
+)
+@pytest.mark.parametrize(
     ("kind", "type", "d"),
     [("f16", "f16", "f32"), ("tf32", "tf32", "f32"), ("f8f6f4", "e4m3", "f32"), ("i8", "s8", "s32")],
 )
-def test_sparse_a(kind, type, d):
-    """The metadata of 16- and 32-bit elements: two rows a word, a half of k each (CuTe's tmem_e_frg); of bytes 64 bits a row."""
-    words = descriptor(kind, type, type, d, 128, 32, sparse=True)
+def test_sparse_a(kind, type, d, m, ctas, ws):
+    """The metadata of 16- and 32-bit elements: two rows a word, a half of k each (CuTe's tmem_e_frg, tmem_e_frg_ws); of bytes 64 bits a row."""
+    n = 64 if ws else 32
+    words = descriptor(kind, type, type, d, m, n, sparse=True)
     words = replace(words, k=2 * words.k, selector=1 if kind in ("f16", "tf32") else 0)
     kept = words.k // 2
     groups = words.k // 4 if type != "tf32" else words.k // 2
-    x, y, c = draw(128, kept, type), draw(words.k, 32, type), draw(128, 32, d)
+    x, y, c = draw(m, kept, type), draw(words.k, n, type), draw(m, n, d)
     if type == "tf32":
-        first = RNG.integers(0, 2, (128, groups))
+        first = RNG.integers(0, 2, (m, groups))
         nibbles, columns = np.where(first, 14, 4), first + 2 * np.arange(groups)
     else:
-        pairs = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])[RNG.integers(0, 6, (128, groups))]
+        pairs = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])[RNG.integers(0, 6, (m, groups))]
         nibbles = pairs[..., 0] | pairs[..., 1] << 2
-        columns = (pairs + 4 * np.arange(groups)[:, None]).reshape(128, -1)
-    dense = np.zeros((128, words.k))
+        columns = (pairs + 4 * np.arange(groups)[:, None]).reshape(m, -1)
+    dense = np.zeros((m, words.k))
     np.put_along_axis(dense, columns, x, axis=1)
-    memory = np.zeros((1, ROWS, COLUMNS), np.uint32)
-    for row in range(128):
+    memory, rows = np.zeros((ctas, ROWS, COLUMNS), np.uint32), m // ctas
+    for row in range(rows):
         for group in range(groups):
             bit = 4 * group
             if kind in ("f16", "tf32"):
                 lane, at = row % 8 + row // 16 * 16 + bit // 16 * 8, bit % 16 + 16 * (row // 8 % 2)
             else:
                 lane, at = row, bit
-            memory[0, lane, 100 + words.selector + at // 32] |= np.uint32(int(nibbles[row, group]) << at % 32)
-    found, _ = product(words, x, y, c, before=memory, place=whole, opcode=".sp", metadata=", [%tmem+100]")
+            for cta in range(ctas):  # weight-stationary products have it once for each part of the lanes
+                found = np.uint32(int(nibbles[cta * rows + row, group]) << at % 32)
+                memory[cta, lane::rows, 100 + words.selector + at // 32] |= found
+
+    def place(m_, n_):
+        part = n * m // 128
+        return (np.zeros_like(m_), m_ + m * (n_ // part), n_ % part) if ws else (m_ // 128, m_ % 128, n_)
+
+    found, _ = product(
+        words, x, y, c, before=memory, place=place, opcode=".sp", metadata=", [%tmem+100]", ctas=ctas, ws=ws
+    )
     assert (numbers(found, d) == dense @ y + c).all()
 
 
