@@ -46,7 +46,8 @@ class ProxyChecker(Observer):
         self.kinds = np.array([_kind(op) for op in program.ops], np.int8)
         self.useful = np.zeros(len(program.ops), np.int8)
         self.found = np.empty((0, 7), np.int64)
-        self.shadows: dict[int, ProxyShadow] = {}
+        self.shadows: dict[int, ProxyShadow] = {}  # of CTAs that run
+        self.unused: list[ProxyShadow] = []
         self.problems: dict[tuple[int, int, int], tuple[int, np.ndarray]] = {}
         self.unwaited: dict[int, tuple[int, int]] = {}  # site of a bulk store: (times, CTA)
 
@@ -74,14 +75,15 @@ class ProxyChecker(Observer):
         if shadow is None:
             while len(self.shadows) >= self.keep:  # CTAs end in order; the oldest has ended
                 self._close(next(iter(self.shadows)))
-            shadow = self.shadows[cta] = ProxyShadow.of(
-                self.homes.rank(cta) if self.homes else 0, self.warps, self.shared_bytes
-            )
+            shadow = self.unused.pop() if self.unused else ProxyShadow.of(self.warps, self.shared_bytes)
+            shadow.begin(self.homes.rank(cta) if self.homes else 0)
+            self.shadows[cta] = shadow
         return shadow
 
     def _close(self, cta: int) -> None:
         """A CTA is over: bulk stores whose reads were never waited for."""
         shadow = self.shadows.pop(cta)
+        self.unused.append(shadow)
         for site in np.unique(shadow.read_site[shadow.reading > 0]).tolist():
             if self.program.ops[site].completes_by in (Mechanism.BULK_GROUP, Mechanism.MBARRIER):
                 times, first = self.unwaited.get(site, (0, cta))

@@ -25,10 +25,10 @@ EACH, TOPS, UP_TO_TOP = 0x0001_0001_0001_0001, -0x7FFF_7FFF_7FFF_8000, 0x7FFF_7F
 _WAITS = (Event.LEAVE, Event.MBARRIER_WAIT, Event.SYNC_WARP)
 
 
-class ProxyShadow(NamedTuple):
+class _Arrays(NamedTuple):
     """Shadow state of one CTA by words of 4 bytes, and the time of each thread's last proxy fence."""
 
-    rank: int
+    rank: Array  # of the CTA in its cluster
     writer: Array  # thread that wrote last through the generic proxy
     write_site: Array
     write_time: Array
@@ -40,7 +40,10 @@ class ProxyShadow(NamedTuple):
     fenced: Array
     synced: Array  # by thread: when it last waited for others
     covers: Array  # by thread: up to when its last fence covers what others have written
-    clock: Array  # now, last generic access to shared memory, to global memory, when all threads had executed a fence
+    unfenced: Array  # by thread: whether it has written through the generic proxy since its last fence
+    # Now, last generic access to shared memory, to global memory, when nobody had written since its own last fence, and how many
+    # threads have.
+    clock: Array
     newest: Array  # by line of 128 bytes: when the generic proxy last wrote there
     # The same memory, several words a number: for each chunk of 16 bytes there is one number, or two.
     readings: Array
@@ -52,21 +55,37 @@ class ProxyShadow(NamedTuple):
     issue_sites: Array
     issuers: Array
 
+
+class ProxyShadow(_Arrays):
+    """The same, which keeps how it is passed to native code (jit.native), and serves one CTA after the other."""
+
+    _all: tuple[np.ndarray, ...]
+
     @classmethod
-    def of(cls, rank: int, warps: int, shared_bytes: int) -> ProxyShadow:
-        """Of a CTA before it runs."""
+    def of(cls, warps: int, shared_bytes: int) -> ProxyShadow:
+        """For CTAs of so many warps, with so much shared memory."""
         lines = -(-shared_bytes >> LINE_BITS)
-        words = lines << LINE_BITS - 2
-        writer, write_site, write_time, read_site, issue_site, issuer = np.zeros((6, words), np.int32)
-        reading, writing = np.zeros((2, words), np.int16)
-        fenced, synced, covers = np.zeros((3, warps * 32), np.int32)
-        writer[:] = -1
-        by_word = writer, write_site, write_time, reading, read_site, writing, issue_site, issuer
+        by_word = np.zeros((6, lines << LINE_BITS - 2), np.int32)
+        counts = np.zeros((2, lines << LINE_BITS - 2), np.int16)
+        by_thread, newest = np.zeros((4, warps * 32), np.int32), np.zeros(lines, np.int32)
+        numbers = np.zeros(6, np.int32)
+        writer, write_site, write_time, read_site, issue_site, issuer = by_word
+        reading, writing = counts
+        fenced, synced, covers, unfenced = by_thread
         by_chunk = reading, writing, writer, write_site, write_time, read_site, issue_site, issuer
-        return cls(
-            rank, *by_word, fenced, synced, covers, np.array([1, 0, 0, 0], np.int32), np.zeros(lines, np.int32),
-            *(each.view(np.int64) for each in by_chunk),
+        shadow = cls(
+            numbers[5:], writer, write_site, write_time, reading, read_site, writing, issue_site, issuer, fenced,
+            synced, covers, unfenced, numbers[:5], newest, *(each.view(np.int64) for each in by_chunk),
         )  # fmt: skip
+        shadow._all = by_word, counts, by_thread, numbers, newest
+        return shadow
+
+    def begin(self, rank: int) -> None:
+        """A CTA of a rank in its cluster is to run."""
+        for each in self._all:
+            each.fill(0)
+        self.writer.fill(-1)
+        self.clock[0], self.rank[0] = 1, rank
 
 
 def has_third(shadow: ProxyShadow, written: int, waited: int) -> bool:
@@ -77,9 +96,17 @@ def has_third(shadow: ProxyShadow, written: int, waited: int) -> bool:
     return False
 
 
+def write(shadow: ProxyShadow, thread: int, at: int) -> None:
+    """A thread writes to a line through the generic proxy, from a byte of it on."""
+    shadow.newest[at >> LINE_BITS] = shadow.clock[0]
+    if not shadow.unfenced[thread]:
+        shadow.unfenced[thread] = 1
+        shadow.clock[4] += 1
+
+
 def take_tile(shadow: ProxyShadow, event: int, known: int, mask: int, addresses: Array, site: int) -> int:
     """What a product does to chunks of 16 bytes of its tile, as `take_chunks` does; known: up to when its readers know what was written."""
-    done, chunks, base, pair = 0, len(shadow.readings), shadow.rank << RANK_SHIFT, site << 32 | site
+    done, chunks, base, pair = 0, len(shadow.readings), int(shadow.rank[0]) << RANK_SHIFT, site << 32 | site
     for lane in range(32):
         start = int(addresses[lane]) - base
         chunk = start >> CHUNK_BITS
@@ -105,7 +132,7 @@ def take_chunks(
 ) -> int:  # fmt: skip
     """What an asynchronous operation does to whole chunks of 16 bytes, where that is no problem; returns the lanes of which all
     has been done."""
-    done, size, base = 0, len(shadow.readings) << CHUNK_BITS, shadow.rank << RANK_SHIFT
+    done, size, base = 0, len(shadow.readings) << CHUNK_BITS, int(shadow.rank[0]) << RANK_SHIFT
     known, now, pair = max(readers_fence, int(shadow.clock[3])), int(shadow.clock[0]), site << 32 | site
     is_product = fetches if event == Event.ASYNC_READ else reads_memory and not fetches and event != Event.ASYNC_WRITE
     if is_product and bulk and width == 1 << CHUNK_BITS:
@@ -158,10 +185,39 @@ def take_chunks(
                 shadow.writers[2 * chunk], shadow.writers[2 * chunk + 1] = -1, -1
         elif event == Event.ASYNC_WRITE:
             for chunk in range(first, end):
+                write(shadow, thread, chunk << CHUNK_BITS)
                 shadow.writers[2 * chunk], shadow.writers[2 * chunk + 1] = threads, threads
                 shadow.write_sites[2 * chunk], shadow.write_sites[2 * chunk + 1] = pair, pair
                 shadow.write_times[2 * chunk], shadow.write_times[2 * chunk + 1] = times, times
-                shadow.newest[chunk >> LINE_BITS - CHUNK_BITS] = now
+    return done
+
+
+def take_lanes(
+    shadow: ProxyShadow, is_write: bool, warp: int, mask: int, addresses: Array, width: int, site: int
+) -> int:
+    """What loads and stores do to words, each lane within a chunk with which no asynchronous operation is at work; returns the
+    lanes of which all has been done."""
+    done, size, base, now = (
+        0,
+        len(shadow.readings) << CHUNK_BITS,
+        int(shadow.rank[0]) << RANK_SHIFT,
+        int(shadow.clock[0]),
+    )
+    for lane in range(32):
+        start = int(addresses[lane]) - base
+        chunk = start >> CHUNK_BITS
+        if not mask >> lane & 1 or start < 0 or start + width > size or start + width - 1 >> CHUNK_BITS != chunk:
+            continue
+        at_work = int(shadow.writings[chunk])
+        if is_write:
+            at_work |= int(shadow.readings[chunk])
+        if at_work != 0:
+            continue
+        done |= 1 << lane
+        if is_write:
+            write(shadow, warp * 32 + lane, start)
+            for word in range(start >> 2, start + width + 3 >> 2):
+                shadow.writer[word], shadow.write_site[word], shadow.write_time[word] = warp * 32 + lane, site, now
     return done
 
 
@@ -170,7 +226,7 @@ def scan(records: Array, cta: int, shadow: ProxyShadow, kinds: Array, useful: Ar
     """Update the shadow of a CTA by its records, of some in order; `kinds` says which sites are products of warpgroups and reductions,
     `useful` (by site) whether a proxy fence ever had something to order: 1 no, 2 yes. Problems go to `found`, rows of (what, site, other site,
     byte address, warp, lane, warp that copies), at most one for a lane of a record; returns how many."""
-    rank, clock, newest = shadow.rank, shadow.clock, shadow.newest
+    rank, clock, unfenced = int(shadow.rank[0]), shadow.clock, shadow.unfenced
     writer, write_site, write_time = shadow.writer, shadow.write_site, shadow.write_time
     reading, read_site, writing, issue_site = shadow.reading, shadow.read_site, shadow.writing, shadow.issue_site
     issuer, fenced, synced, covers = shadow.issuer, shadow.fenced, shadow.synced, shadow.covers
@@ -194,10 +250,10 @@ def scan(records: Array, cta: int, shadow: ProxyShadow, kinds: Array, useful: Ar
                     if proxy != Proxy.ASYNC_SHARED and clock[2] > fenced[thread]:
                         useful[site] = 2
                     fenced[thread], covers[thread] = clock[0], synced[thread]
-            all_fenced = int(clock[0])
-            for thread in range(len(fenced)):
-                all_fenced = min(all_fenced, int(fenced[thread]))
-            clock[3] = all_fenced
+                    clock[4] -= unfenced[thread]
+                    unfenced[thread] = 0
+            if clock[4] == 0:
+                clock[3] = clock[0]
             if useful[site] == 0:
                 useful[site] = 1
             continue
@@ -233,8 +289,10 @@ def scan(records: Array, cta: int, shadow: ProxyShadow, kinds: Array, useful: Ar
             mask &= ~take_chunks(
                 shadow, event, bulk, reads_memory, fetches, int(readers_fence), warp, mask, addresses, width, site
             )
-            if mask == 0:
-                continue
+        elif is_read or is_write:
+            mask &= ~take_lanes(shadow, is_write, warp, mask, addresses, width, site)
+        if mask == 0:
+            continue
         for lane in range(32):
             if not (mask >> lane) & 1 or int(addresses[lane]) >> RANK_SHIFT != rank:
                 continue
@@ -254,7 +312,7 @@ def scan(records: Array, cta: int, shadow: ProxyShadow, kinds: Array, useful: Ar
                     if writing[word] > 0 and what < 0:
                         what, other = UNWAITED, issue_site[word]
                     writer[word], write_site[word], write_time[word] = warp * 32 + lane, site, clock[0]
-                    newest[word >> LINE_BITS - 2] = clock[0]
+                    write(shadow, warp * 32 + lane, word << 2)
                 elif event == Event.ASYNC_READ:
                     if writing[word] > 0 and what < 0:
                         what, other = UNWAITED, issue_site[word]
@@ -262,7 +320,7 @@ def scan(records: Array, cta: int, shadow: ProxyShadow, kinds: Array, useful: Ar
                     writer[word] = -1
                     if not bulk:
                         writer[word], write_site[word], write_time[word] = warp * 32 + lane, site, clock[0]
-                        newest[word >> LINE_BITS - 2] = clock[0]
+                        write(shadow, warp * 32 + lane, word << 2)
                 elif event == Event.ASYNC_ISSUE:
                     if reads_memory:
                         reading[word] += 1

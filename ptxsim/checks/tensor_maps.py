@@ -42,18 +42,22 @@ class TensorMapChecker(Observer):
         uses = (records["event"] == Event.ASYNC_READ) & (records["flags"] & FLAG_TENSORMAP != 0)
         uses &= records["space"] == Space.GLOBAL
         fences = (records["event"] == Event.FENCE) & (records["addresses"][:, 1] >= Proxy.TENSORMAP)
-        done = 0
-        for i in np.flatnonzero(uses | fences).tolist():
-            self._write(records[done:i][stores[done:i]])
-            done, record = i, records[i]
+        places, stored, done = np.flatnonzero(uses | fences), records[stores], 0
+        chosen, before = records[places], np.searchsorted(np.flatnonzero(stores), places)
+        for is_use, count, cta, site, mask, addresses in zip(
+            uses[places].tolist(), before.tolist(),
+            *(chosen[name].tolist() for name in ("cta", "site", "mask", "addresses")),
+        ):  # fmt: skip
+            self._write(stored[done:count])
+            done = count
             self.time += 1
-            if uses[i]:
-                self._use(record)
-            elif record["addresses"][1] == Proxy.TENSORMAP:
-                self.released[int(record["cta"])] = self.time
-            elif record["addresses"][1] == Proxy.TENSORMAP_ACQUIRE:
-                self.acquired[int(record["cta"]), int(record["addresses"][2]) >> LINE] = self.time
-        self._write(records[done:][stores[done:]])
+            if is_use:
+                self._use(cta, site, [address for lane, address in enumerate(addresses) if mask >> lane & 1])
+            elif addresses[1] == Proxy.TENSORMAP:
+                self.released[cta] = self.time
+            elif addresses[1] == Proxy.TENSORMAP_ACQUIRE:
+                self.acquired[cta, addresses[2] >> LINE] = self.time
+        self._write(stored[done:])
 
     def _write(self, stores: np.ndarray) -> None:
         """Remember who wrote each line last."""
@@ -74,6 +78,8 @@ class TensorMapChecker(Observer):
 
     def _look(self, line: int) -> None:
         """See who wrote a line last."""
+        if self.looked.get(line, 0) == len(self.stores):
+            return
         for lines, *by in self.stores[self.looked.get(line, 0) :]:
             (found,) = np.nonzero(lines == line)
             if len(found):
@@ -81,9 +87,8 @@ class TensorMapChecker(Observer):
                 self.written[line] = time, cta, site
         self.looked[line] = len(self.stores)
 
-    def _use(self, record: np.void) -> None:
-        cta, site = int(record["cta"]), int(record["site"])
-        for address in record["addresses"][word_mask(int(record["mask"]))].tolist():
+    def _use(self, cta: int, site: int, addresses: list[int]) -> None:
+        for address in addresses:
             line = address >> LINE
             self._look(line)
             if line not in self.written:

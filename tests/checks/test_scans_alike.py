@@ -63,7 +63,8 @@ def test_proxies(seed, count):
     given = records(seed, count, list(Event))
     runs = []
     for form in (proxy_scan.scan, proxy_scan.scan.compiled, proxy_scan.scan.checked):
-        shadow = proxy_scan.ProxyShadow.of(0, WARPS, BYTES)  # arrays that share memory, which copies of them would not
+        shadow = proxy_scan.ProxyShadow.of(WARPS, BYTES)  # arrays that share memory, which copies of them would not
+        shadow.begin(0)
         useful, room = np.zeros(SITES, np.int8), np.zeros((32 * count, 7), np.int64)
         with np.errstate(all="raise"):
             runs.append((form(given, 0, shadow, KINDS, useful, room), *shadow, useful, room))

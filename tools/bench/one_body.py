@@ -55,9 +55,11 @@ def work(name: str, count: int) -> tuple[Any, ...]:
     ready = OrderChecker((0,) * 20, 256, 8192, Homes((1, 1, 1), (1, 1, 1)))
     ready.consume(given)  # makes room
     ready.order.n[COUNT] = 0
+    shadow = proxy_scan.ProxyShadow.of(8, 8192)
+    shadow.begin(0)
     return {
         "order": (scan, given, 0, ready.order, np.zeros((32 * count + 1, FIELDS), np.int64)),
-        "proxy": (proxy_scan.scan, given, 0, proxy_scan.ProxyShadow.of(0, 8, 8192), wide, np.zeros(20, np.int8), found),
+        "proxy": (proxy_scan.scan, given, 0, shadow, wide, np.zeros(20, np.int8), found),
         "tally": (tally, given, Tallies.of(20, {})),
         "costs": (costs, int(AccessKind.LD), address, masks, 4, room),
         "global_costs": (global_costs, address, masks, 4, False, room),

@@ -4,7 +4,8 @@ Products read tiles, bulk copies and cp.async write them, many granules a lane. 
 the same verdict as granule by granule (`accesses`):
 
 * A product begins to read: the lines say whether its warp knows who wrote them. It is remembered when a wait shows it to be over.
-* What has been read until a wait goes to the log of reads.
+* A bulk or tensor copy begins to read: that is a read of its lane, as others are. What has been read until a wait goes to the
+  log of reads once more.
 * A copy begins to write: nothing may have been done to its lines that its lane does not know. Products of one or two warpgroups
   that have read them are known by the columns of these: consumers arrive at an mbarrier when they have waited for them.
 * What a lane's cp.async has written is the lane's, after a wait, if no other thread has been there since.
@@ -26,7 +27,9 @@ from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, LANE_SHIFT, Event
 def is_tile_in_order(o: Order, slot: int, rank: int, warp: int, record: Array, event: int, bits: int) -> bool:
     """Whether its lines show an asynchronous operation on shared memory to be in order; it has been remembered then."""
     flags = int(record["flags"])
-    if event < Event.ASYNC_READ or o.n[PLAIN] or bits & (STRONG | REDUCES):
+    if event < Event.ASYNC_READ or o.n[PLAIN]:
+        return False
+    if bits & (STRONG | REDUCES) and event != Event.ASYNC_READ:
         return False
     if flags & FLAG_ASYNC_PROXY and event == Event.ASYNC_ISSUE:
         return flags & FLAG_READ != 0 or begin_copy(o, slot, warp, record, flags >> LANE_SHIFT)
@@ -34,7 +37,9 @@ def is_tile_in_order(o: Order, slot: int, rank: int, warp: int, record: Array, e
         return False
     if flags & FLAG_ASYNC_PROXY:
         if event == Event.ASYNC_READ:
-            return bits & WARPGROUP != 0 and fetch(o, slot, warp, record)
+            return (
+                fetch(o, slot, warp, record) if bits & WARPGROUP else send(o, slot, warp, record, flags >> LANE_SHIFT)
+            )
         return event == Event.ASYNC_WAIT and (
             flags & FLAG_READ == 0 or (not bits & LATER and end_reads(o, slot, warp, record))
         )
@@ -49,6 +54,17 @@ def fetch(o: Order, slot: int, warp: int, record: Array) -> bool:
     """A product begins to read."""
     found = take_lines(o, slot, warp, row_for(o, slot, warp, ANY), record, READS | FETCHES)
     return found == WHOLLY or (found == PARTLY and is_written(o, slot, record))
+
+
+def send(o: Order, slot: int, warp: int, record: Array, lane: int) -> bool:
+    """A bulk copy of a lane begins to read."""
+    row = row_for(o, slot, warp, lane)
+    make_room(o, slot)
+    found = take_lines(o, slot, warp, row, record, READS)
+    if found == UNKNOWN or (found == PARTLY and not is_written(o, slot, record)):
+        return False
+    keep_in_log(o, row, record, 1 << lane, False)
+    return True
 
 
 def end_reads(o: Order, slot: int, warp: int, record: Array) -> bool:
