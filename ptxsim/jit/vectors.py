@@ -94,7 +94,73 @@ _BLOCKS = f"""
 declare i64 @llvm.vector.reduce.smin.v{LANES}i64({_VECTOR})
 declare i64 @llvm.vector.reduce.or.v{LANES}i64({_VECTOR})
 """
-are_in_steps, blocks_of = _AreInSteps(), _BlocksOf()
+
+
+class _MeetOthers(Operation):
+    """`meet_others(mine, lanes, size, theirs, others, sizes)`: whether of `size` numbers from mine[lane] on, of some lanes, any is among
+    the `sizes` numbers from theirs[other] on, of an other lane."""
+
+    def __call__(self, mine: Array, lanes: int, size: int, theirs: Array, others: int, sizes: int) -> bool:
+        return any(
+            -sizes < int(theirs[other]) - int(mine[lane]) < size
+            for lane in range(LANES) if lanes >> lane & 1
+            for other in range(LANES) if others >> other & 1 and other != lane
+        )  # fmt: skip
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        given = []
+        for number, each in enumerate(arguments):
+            if number % 3:
+                given.append(f"i64 {at.convert(each, INT).parts[0]}")
+            elif isinstance(each, Known) or each.kind != ArrayKind(np.dtype(np.uint64), (LANES,)):
+                at.refuse(f"the numbers of {LANES} lanes are expected")
+            else:
+                given.append(f"ptr {each.parts[0]}")
+        at.unit.declare("meet", _MEET)
+        return Value(BOOL, (at.let(f"call i1 @meet({', '.join(given)})"),))
+
+
+def _all(number: str, name: str) -> str:
+    """IR of a vector of one number."""
+    return f"""
+  %{name}.one = insertelement {_VECTOR} poison, i64 {number}, i64 0
+  %{name} = shufflevector {_VECTOR} %{name}.one, {_VECTOR} poison, <{LANES} x i32> zeroinitializer"""
+
+
+_MEET = f"""
+define internal i1 @meet(ptr %mine, i64 %lanes, i64 %size, ptr %theirs, i64 %others, i64 %sizes) {{
+entry:
+  %all = load {_VECTOR}, ptr %theirs, align 8
+  %before = sub i64 %sizes, 1
+  %span = add i64 %before, %size{_all("%before", "back")}{_all("%span", "room")}
+  %ends = add {_VECTOR} %all, %back
+  br label %next
+next:
+  %lane = phi i64 [ 0, %entry ], [ %after, %next ]
+  %found = phi i64 [ 0, %entry ], [ %more, %next ]
+  %place = getelementptr i64, ptr %mine, i64 %lane
+  %start = load i64, ptr %place, align 8{_all("%start", "from")}
+  %apart = sub {_VECTOR} %ends, %from
+  %meets = icmp ult {_VECTOR} %apart, %room
+  %word = bitcast <{LANES} x i1> %meets to i{LANES}
+  %bits = zext i{LANES} %word to i64
+  %own = shl i64 1, %lane
+  %not = xor i64 %own, -1
+  %other = and i64 %bits, %not
+  %there = and i64 %lanes, %own
+  %is = icmp ne i64 %there, 0
+  %new = select i1 %is, i64 %other, i64 0
+  %more = or i64 %found, %new
+  %after = add i64 %lane, 1
+  %go = icmp ult i64 %after, {LANES}
+  br i1 %go, label %next, label %out
+out:
+  %those = and i64 %more, %others
+  %some = icmp ne i64 %those, 0
+  ret i1 %some
+}}
+"""
+are_in_steps, blocks_of, meet_others = _AreInSteps(), _BlocksOf(), _MeetOthers()
 
 # Rows of 32-bit numbers, 16 at a time as long as there are so many.
 _ROWS = """

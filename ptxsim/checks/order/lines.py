@@ -34,7 +34,7 @@ from ptxsim.checks.order.cells import (
 from ptxsim.checks.order.clocks import first_row, lowest
 from ptxsim.checks.order.global_lines import are_apart, read_global, write_global
 from ptxsim.checks.order.global_updates import update_global
-from ptxsim.checks.order.log import keep_in_log, make_room, settle
+from ptxsim.checks.order.log import are_in_place, keep_in_log, make_room, settle
 from ptxsim.checks.order.sites import ACQUIRES, BY_PROXY, LATER, RELEASES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.state import (
     AGREED,
@@ -44,6 +44,7 @@ from ptxsim.checks.order.state import (
     EDGES,
     LINE_BITS,
     LINES,
+    LOG_FROM,
     NONE,
     NOW,
     PLAIN,
@@ -171,6 +172,8 @@ def note_at_once(
                     access["lanes"] = int(access["lanes"]) | mine
                 else:
                     note(o, slot, warp, lane, row, 0, accesses[cell], owner, site, since)
+    if not updates:
+        o.n[LOG_FROM] = now
 
 
 def take_cells(o: Order, slot: int, record: Array, writer: int, step: int) -> None:
@@ -201,6 +204,10 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
     is_whole = starts & (1 << LINE_BITS) - 1 == 0
     group = products_of(o, warp) - int(o.n[PRODUCTS]) + 1 if bits & WARPGROUP else 0
     is_read = how == READS and group == 0
+    # Up to when the row knows what its warp has read; whether granules show that each lane may meet what has been written.
+    own, may_meet, is_by_lanes = int(o.own[row]), False, False
+    if record["event"] == Event.STORE or record["event"] == Event.LOAD:
+        is_by_lanes = bits & TOGETHER == 0
     while rest:
         first, lines, part = blocks_of(record["addresses"], rest, int(record["width"]), LINE_BITS)
         rest &= ~part
@@ -226,10 +233,16 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
             if not how & OVER:
                 if one["landed"] > start and not knows_copies(o, slot, row, one):
                     return UNKNOWN
-                if one["written"] > floor and not knows_warps(o, warp, row, o.warps[at], 0):
-                    return UNKNOWN
+                if one["written"] > floor and not may_meet and not knows_warps(o, warp, row, o.warps[at], 0, own):
+                    if not is_by_lanes or not may_access(o, slot, warp, row, record):
+                        return UNKNOWN
+                    may_meet = True
             if how & WRITES or not how & OVER:
-                if one["updated"] > floor and not updates and not knows_warps(o, warp, row, o.warps[at], 2 * LANES):
+                if (
+                    one["updated"] > floor
+                    and not updates
+                    and not knows_warps(o, warp, row, o.warps[at], 2 * LANES, int(o.own[row]))
+                ):
                     return UNKNOWN
                 if how & STAYS and max(one["written"], one["updated"], one["landed"]) > start:
                     return UNKNOWN
@@ -237,8 +250,11 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
                 if one["source"] == era:
                     return UNKNOWN
                 if one["read"] > floor:
-                    if not knows_reads(o, warp, row, at):
-                        return UNKNOWN
+                    if not knows_reads(o, warp, row, at, own):
+                        if own != now and is_by_lanes and are_in_place(o, slot, row, record):
+                            own = now
+                        if own != now or not knows_reads(o, warp, row, at, own):
+                            return UNKNOWN
                     found = PARTLY if how & COPIES else found
             if how & COPIES:
                 note_landing(o, slot, one, in_flight(o), is_whole)
@@ -272,8 +288,8 @@ def hold(one: Array, group: int, now: int) -> bool:
     return True
 
 
-def knows_reads(o: Order, warp: int, row: int, at: int) -> bool:
-    """Whether a row of a warp knows of all reads of a line."""
+def knows_reads(o: Order, warp: int, row: int, at: int, own: int) -> bool:
+    """Whether a row of a warp knows of all reads of a line; own: up to when of its warp's."""
     one, floor, products = o.lines[at], int(o.floor[row]), int(o.n[PRODUCTS]) - 1
     if one["others"] > floor:
         return False
@@ -283,17 +299,18 @@ def knows_reads(o: Order, warp: int, row: int, at: int) -> bool:
     group = int(one["held"]) >> HALF_BITS
     if group and one["second"] > floor and one["second"] > o.clock[row, products + group]:
         return False
-    return knows_warps(o, warp, row, o.warps[at], LANES)
+    return knows_warps(o, warp, row, o.warps[at], LANES, own)
 
 
-def knows_warps(o: Order, warp: int, row: int, times: Array, first: int) -> bool:
-    """Whether a row of a warp knows what all warps have done by their times, which begin at `first`."""
+def knows_warps(o: Order, warp: int, row: int, times: Array, first: int, own: int) -> bool:
+    """Whether a row of a warp knows what all warps have done by their times, which begin at `first`; own: up to when it knows what
+    its own warp has done."""
     rest = EVERY & ~lower_than(times, first, int(o.floor[row]) + 1)
     while rest:
         way = lowest(rest)
         rest &= rest - 1
         for other in range(way, int(o.n[CTAS] * o.n[WARPS]), LANES):
-            known = int(o.own[row])
+            known = own
             if other != warp:
                 known = lowest_of(o.clock[row], other * LANES, other * LANES + LANES)
             if times[first + way] > known:
@@ -317,6 +334,26 @@ def fill(o: Order, slot: int, line: int) -> bool:
         if o.cells[cell]["written"] <= o.start[slot]:
             return False
     o.lines[line]["full"] = o.cluster[slot] + 1
+    return True
+
+
+def may_access(o: Order, slot: int, warp: int, row: int, record: Array) -> bool:
+    """Whether a row of a warp knows who last wrote each granule of shared memory that its lanes access, or the same lane did."""
+    floor, own = int(o.floor[row]), int(o.own[row])
+    mask, width, addresses = int(record["mask"]), int(record["width"]), record["addresses"]
+    cells, shift, owner = 0, int(o.n[SHIFT]), NONE
+    for lane in range(LANES):
+        if mask >> lane & 1:
+            address = int(addresses[lane])
+            if address >> RANK_SHIFT != owner:
+                owner = address >> RANK_SHIFT
+                cells = first_cell(o, slot, owner)
+            first = cells + (address >> shift)
+            for cell in range(first, min(first + (width - 1 >> shift) + 1, len(o.cells))):
+                writer, written = int(o.cells[cell]["writer"]), int(o.cells[cell]["written"])
+                is_own = writer == warp * LANES + lane or (writer >> 5 == warp and written <= own)
+                if written > floor and not is_own:
+                    return False
     return True
 
 

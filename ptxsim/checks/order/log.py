@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from ptxsim.checks.order.cells import NOBODY, OFFSET, first_cell
-from ptxsim.checks.order.state import CTAS, LINE_BITS, LINES, LOG_SLOT, LOGGED, NOW, SHIFT, WARPS, Order
+from ptxsim.checks.order.state import CTAS, LINE_BITS, LINES, LOG_FROM, LOG_SLOT, LOGGED, NOW, SHIFT, WARPS, Order
 from ptxsim.jit.body import Array
+from ptxsim.jit.vectors import meet_others
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event
 from ptxsim.machine.memory import RANK_SHIFT
+
+FAR_BACK = 128  # accesses of the log that are looked at
 
 
 def make_room(o: Order, slot: int) -> None:
@@ -25,6 +28,28 @@ def keep_in_log(o: Order, row: int, record: Array, lanes: int, is_anybodys: bool
     mine["time"], mine["own"] = o.n[NOW], max(o.floor[row], o.own[row])
     mine["lanes"], mine["together"] = lanes, is_anybodys or lanes != 0
     o.n[LOGGED] = at + 1
+
+
+def are_in_place(o: Order, slot: int, row: int, record: Array) -> bool:
+    """Whether what a warp has read, as far as a row of it does not know that, lanes that write now have all read for themselves. The
+    log says so, where it goes back far enough."""
+    known, number = max(int(o.floor[row]), int(o.own[row])), int(o.n[LOGGED])
+    if o.n[LOG_SLOT] != slot or o.n[LOG_FROM] > known:
+        return False
+    addresses, mask, width = record["addresses"], int(record["mask"]), int(record["width"])
+    last = max(0, number - FAR_BACK)
+    while number > last:
+        number -= 1
+        before, kept = o.log[number], o.log_note[number]
+        if kept["time"] <= known:
+            return True
+        if before["warp"] != record["warp"] or before["cta"] != record["cta"]:
+            continue
+        if kept["together"] or meet_others(
+            addresses, mask, width, before["addresses"], int(before["mask"]), int(before["width"])
+        ):
+            return False
+    return number == 0
 
 
 def settle(o: Order, slot: int, addresses: Array, mask: int, width: int) -> None:
@@ -77,7 +102,7 @@ def work_off(o: Order) -> None:
                         note_logged(o.updates[cell, way], warp, now, mine, site, max(since, own))
                     else:
                         note_logged(o.reads[cell, way], warp, now, mine, site, max(since, own))
-    o.n[LOGGED] = 0
+    o.n[LOGGED], o.n[LOG_FROM] = 0, o.n[NOW]
 
 
 def note_logged(access: Array, warp: int, now: int, lanes: int, site: int, known: int) -> None:

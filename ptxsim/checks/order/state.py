@@ -16,13 +16,14 @@ from ptxsim.machine.pages import reserve
 (
     NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, THREADS, FREE,
     INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, INITS, PRODUCTS, AGREED_IN_SHARED, PASSES, COVER_SCOPE,
-    TENSOR, NUMBERS,
-) = range(34)  # fmt: skip
+    TENSOR, LOG_FROM, NUMBERS,
+) = range(35)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
 # of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
 # where there is none (see edges.cover); EDGES: fences so far, and addresses at which something has been released. THREADS: of a CTA; FREE: slots; INITIALIZED: whether
-# shared memory was filled before the launch. LINES: of a CTA's shared memory; LOGGED, LOG_SLOT: reads in the log, and whose.
+# shared memory was filled before the launch. LINES: of a CTA's shared memory; LOGGED, LOG_SLOT, LOG_FROM: reads in the log, whose, and since
+# when all reads of lanes are there.
 # PLAIN: every access is judged granule by granule, for tests. GRANULES: pages of global memory that have some.
 # COPIED: the first of the columns of what copies have written that complete on mbarriers, COMPLETIONS for each CTA; then comes that
 # of what such copies have not written yet, which no thread ever knows. INITS: the column of mbarriers that fence.mbarrier_init has

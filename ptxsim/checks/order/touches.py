@@ -48,6 +48,7 @@ from ptxsim.checks.order.state import (
     CTAS,
     INITS,
     LINE_BITS,
+    LOG_FROM,
     NONE,
     NOW,
     SHIFT,
@@ -84,6 +85,8 @@ def touch(
     is_update, is_agreed = bits & STRONG != 0 and how & WRITES != 0, agrees(o, bits, is_global)
     notes_read = not changes and not how & FETCHES
     copier = 0 if copier == NONE else copier
+    if notes_read and not is_global:
+        o.n[LOG_FROM] = now
     said, last, is_again, known, place, to_line, far = 0, -1, False, NONE, 0, LINE_BITS - shift, 0
     looked_at, looked_from, is_alone = NONE, 0, False
     for each in range(LANES):
@@ -196,10 +199,12 @@ def touch(
                 unit = warp * LANES + each
                 one["writer"], one["written"], one["site"], one["last"] = base + unit, now, site, now
                 line["written"] = now
-                if not is_global:
-                    o.warps[number, warp % LANES] = now
-                else:
+                if is_global:
                     forget_own(o, reads[cell], base_warp + warp, each)
+                    continue
+                o.warps[number, warp % LANES] = now
+                if way != NONE and reads[cell, way]["lanes"] == 1 << each and reads[cell, way]["warp"] == warp:
+                    reads[cell, way]["time"] = 0  # the same
             else:
                 if stays:
                     one["last"] = now
