@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Which synchronisation of a kernel would ptxsim not miss? Every mutant of a program with one of them deleted or weakened, run once.
 
-    python tools/hazards.py FILE|DIR... [--jobs N] [--only CLASS] [--engine NAME] [--list]
+    python tools/hazards.py FILE|DIR... [--jobs N] [--only CLASS] [--engine NAME] [--thin N] [--list]
 
 FILE is a PTX file with directives; DIR holds such files, or a kernels.json, or a cases.json. Printed is a table of classes:
 mutants that a check reports, that only give other results, that are missed. The misses that are known stand in
 tools/data/mutants.tsv, each with its reason: those equivalent to their originals are not counted, and neither are
 statements that no thread executes. Exit status 1 if others are missed, or where an original is not clean: it has errors that do not
-stand as true in tools/data/true_findings.tsv; files that expect findings are left out.
+stand as true in tools/data/true_findings.tsv; files that expect findings are left out. --thin N takes every Nth mutant.
 """
 
 from __future__ import annotations
@@ -135,6 +135,7 @@ def main() -> int:
     parser.add_argument("--only", help="classes whose names have this in them")
     parser.add_argument("--engine", choices=("compiled", "interpreter"))
     parser.add_argument("--select", default="", help="programs whose names have this in them")
+    parser.add_argument("--thin", type=int, default=1, help="take every Nth mutant")
     parser.add_argument("--list", action="store_true", help="print what came of every mutant")
     options = parser.parse_args()
     found = [each for path in options.paths for each in programs(path) if options.select in each.name]
@@ -147,7 +148,7 @@ def main() -> int:
             print(f"{program.name}: not clean, left out")
         elif not before.broken:
             right.append(program)
-    work = list(work_of(right, options.engine, options.only))
+    work = list(work_of(right, options.engine, options.only))[:: options.thin]
     verdicts, illegal, crashes = [], 0, 0
     for verdict in spread(judge, work, options.jobs, chunk=4):
         illegal += verdict.what.startswith("illegal")
