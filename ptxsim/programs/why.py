@@ -197,7 +197,12 @@ class Remembered:
     def _steps(self, found: Lineage) -> list[str]:
         """The value of each line on the way, where there are several lines: of its values the one that is nearest to the element."""
         values: dict[tuple[str, str], Step] = {}
+        narrow = {
+            read.op.site for read in found.reads if read.dtype.itemsize != 4
+        }  # 32 bits of these are several numbers
         for step in found.steps:
+            if step.op.site in narrow and np.dtype(type(step.value)).itemsize == 4:
+                continue
             values.setdefault(self._place(step.op.line), step)
         told = [
             f"    {place.rpartition(':')[2]}: {show(step.value)} | {text}"

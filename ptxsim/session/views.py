@@ -59,6 +59,9 @@ def written(name: str, indices: np.ndarray, shape: tuple[int, ...]) -> str:
         return name + whole
     if len(shape) == 1:
         return _listed([f"{name}[{one}]" for one in _slices(indices[:, 0])])
+    steps = _slices(np.ravel_multi_index(tuple(indices.T), shape))
+    if len(steps) == 1:  # a wrong stride
+        return f"{name}.flat[{steps[0]}]"
     columns: dict[tuple[int, ...], list[int]] = {}
     for *row, column in indices.tolist():
         columns.setdefault(tuple(row), []).append(column)

@@ -10,6 +10,7 @@ from ptxsim.programs.records import remarks
 from ptxsim.programs.wanted import Wanted
 from ptxsim.programs.why import parse_question
 from ptxsim.session.options import LaunchOptions
+from ptxsim.session.views import written
 
 HEAD = """.version 8.0
 .target sm_90
@@ -187,3 +188,18 @@ def test_questions_that_have_no_answer(engine):
         "--why x[1]: no launch has a parameter of that name whose array it stores to"
     ]
     assert "--why" in remarks([{"findings": []}], [])[0] and remarks([], []) == []
+
+
+@pytest.mark.parametrize(
+    ("indices", "told"),
+    [
+        ([[i, j] for i in range(4) for j in range(8)], "x"),
+        ([[2, j] for j in range(8)], "x[2,:]"),
+        ([[i, j] for i in (1, 2) for j in (0, 2, 4)], "x[1:3,0:5:2]"),
+        ([[0, 0], [0, 5], [1, 2], [1, 7], [2, 4]], "x.flat[0:21:5]"),
+        ([[i, j] for i in range(4) for j in range(8) if i // 2 == j // 4], "x[0:2,0:4], x[2:4,4:8]"),
+        ([[3, 7]], "x[3,7]"),
+    ],
+)
+def test_elements_in_words(indices, told):
+    assert written("x", np.array(indices), (4, 8)) == told

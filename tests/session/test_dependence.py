@@ -78,3 +78,16 @@ def test_a_part_of_an_argument(engine):
     )
     said = notes(body, "ints(8,32):f32", "out[1:4] == a[1:4]", engine)
     assert "out[1,0] depends on a[2], as it should not; it does not depend on a[1], as it should" in said
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "compiled"])
+def test_the_first_element_beyond_the_tolerance(engine):
+    """out[0] is within it; out[1,0], which is told of, is read from row 2."""
+    body = "    mov.b32 %w, %c;\n    setp.eq.u32 %p, %c, 1;\n    selp.b32 %c, 2, %c, %p;\n" + PLACE.format(
+        row="c", column="t"
+    )
+    body = "    .reg .pred %p;\n" + body.replace(
+        "    ld.global.b32 %v, [%a];\n", "    ld.global.b32 %v, [%a];\n    mov.u32 %c, %ctaid.x;\n"
+    )
+    said = notes(body, "normal(8,32):f32", "out == a * 1.0001 rtol=1e-2", engine)
+    assert "out[1,0] depends on a[2], as it should not; it does not depend on a[1], as it should" in said

@@ -29,15 +29,16 @@ Part = tuple[int, int, int]  # dimension, first index, last index + 1
 
 
 def other_inputs(
-    left: ast.expr, right: ast.expr, values: Mapping[str, Any], again: Callable[[Change], Mapping[str, Any] | None]
-) -> list[str]:
+    left: ast.expr, right: ast.expr, values: Mapping[str, Any], again: Callable[[Change], Mapping[str, Any] | None],
+    rtol: float = 0.0, atol: float = 0.0,
+) -> list[str]:  # fmt: skip
     """Sentences about inputs on which the first wrong element of `left`, an argument or a part of one, depends as `right` does not, or the other way
     round. values: what the wrong run gave. again: what a run gives on changed inputs, None where it does not come to its end. Raises PtxError where an expression has no value."""
     stored = evaluate(left, values)
     own = None if stored.dtype is None or not np.ndim(stored.data) else partial(place_in, left, values)
     if own is None:
         return []
-    place = _first_wrong(narrow(stored.data, stored.dtype), evaluate(right, values).data)
+    place = _first_wrong(narrow(stored.data, stored.dtype), evaluate(right, values).data, rtol, atol)
     named = dict.fromkeys(name.removesuffix("_in") for name in sorted(names_in(right)))
     arrays = {name: values[name] for name in named if _is_changed(values.get(name))}
     parts = [(name, part) for name, array in arrays.items() for part in _parts(array.shape)]
@@ -89,11 +90,12 @@ def _is_changed(value: Any) -> bool:
     return isinstance(value, np.ndarray) and 0 < value.size <= _MOST_ELEMENTS and value.ndim > 0
 
 
-def _first_wrong(got: np.ndarray, expected: Any) -> tuple[int, ...] | None:
+def _first_wrong(got: np.ndarray, expected: Any, rtol: float, atol: float) -> tuple[int, ...] | None:
     expected = narrow(expected, got.dtype)
     if np.ndim(expected) and np.shape(expected) != got.shape:
         return None
-    wrong = np.argwhere(widen(got) != widen(expected))
+    got, expected = widen(got), widen(expected)
+    wrong = np.argwhere((got != expected) & ~np.isclose(got, expected, rtol, atol))
     return tuple(int(i) for i in wrong[0]) if len(wrong) else None
 
 

@@ -246,7 +246,8 @@ class _Launch:
             found += neighbours.in_neighbours(self._repeat(run)[0], self.source)
         sides = expectation.comparison.operands
         if run.warp_instructions <= dependence.SHORT and len(sides) == 2 and not run.has_errors:
-            found += dependence.tried(*sides, values, partial(self._on_others, run))
+            tolerances = expectation.comparison.rtol, expectation.comparison.atol
+            found += dependence.tried(*sides, values, partial(self._on_others, run), *tolerances)
         return [each for each in found if each]
 
     def _on_others(self, run: Run, change: Callable[[dict[str, Any]], None]) -> dict[str, Any] | None:
