@@ -230,6 +230,7 @@ class Facts:
 UNPUBLISHED = "no public text says how its results are rounded, and what becomes of NaN and of overflow"
 IMAGES = "textures and surfaces are not modeled"
 SEVERAL_GPUS = "memory of several GPUs is not modeled"
+NOTHING = "the assembler takes it and emits nothing, so that its result is not defined"
 ASSEMBLER = "the assembler takes it, and no public source says what it means"
 
 

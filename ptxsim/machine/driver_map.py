@@ -16,7 +16,7 @@ Measured: what cuTensorMapEncodeTiled, -Im2col and -Im2colWide of driver 580.159
 18       how shared memory has to be aligned, in bits: 16 without a swizzle, else 256, 512, 1024
 
 CuTe DSL 4.8.1 sets bit 1 of word 2, too, and leaves words 16 to 31 as they were, so nothing is read from those. Its type of f4 in packed
-bytes, which the driver refuses for an H100, is 11. In maps of what pairs of CTAs store it sets bit 21; the products stored are right without
+bytes, which the driver refuses for an H100, is 11. With bit 19 it swizzles pieces of 32 bytes (tf32 along M or N). In maps of what pairs of CTAs store it sets bit 21; the products stored are right without
 regard to it.
 """
 
@@ -24,11 +24,12 @@ from __future__ import annotations
 
 import struct
 
+from ptxsim.layout.swizzle import WIDE_ATOMS
 from ptxsim.machine import tensor_map
 from ptxsim.machine.tensor_map import ELEMENT_TYPES, FILLS, INTERLEAVES, SIZE, SWIZZLES, TensorDescription
 
 WORDS = SIZE // 4
-KNOWN, SEVERAL, SET_BY_CUTE = 0x27FFF3, 0x70, 2  # bits of word 2
+KNOWN, SEVERAL, SET_BY_CUTE = 0x2FFFF3, 0x70, 2  # bits of word 2
 CORNER_BITS = {1: 16, 2: 8, 3: 5}  # by dimensions of the pixels
 TF32 = {7: "tf32", 8: "tf32.ftz"}  # by the code beside the bit
 NAMES = {element.name: element for element in ELEMENT_TYPES}
@@ -74,6 +75,10 @@ def description(data: bytes) -> TensorDescription:
     strides = [(words[3 + i] | field(words[7], 4 * i, 4) << 32) << 4 for i in range(rank - 1)]
     steps = tuple(1 + field(words[13], 3 * i, 3) for i in range(rank))
     swizzle, fill = SWIZZLES[field(words[2], 13, 2)], FILLS[field(words[2], 15, 1)]
+    if field(words[2], 19, 1):
+        if swizzle != "128B":
+            raise ValueError(f"pieces of 32 bytes with the swizzle {swizzle}")
+        swizzle = WIDE_ATOMS
     first = 1 + field(words[13], 24, 8)
     address, dims = words[0] | words[1] << 32, tuple(1 + extent for extent in words[8 : 8 + rank])
     if not words[2] & 1:

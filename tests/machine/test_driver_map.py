@@ -63,6 +63,17 @@ def test_maps_of_cute_dsl(words, type, dims, stride, box):
     assert (found.swizzle, found.address >> 32) == ("128B", 0x2000)
 
 
+def test_pieces_of_32_bytes_in_maps_of_cute_dsl():
+    """tf32 along M: dense_gemm.py of CUTLASS's examples, M = 128 and K = 64; its product is right."""
+    words = [0] * 32
+    words[2], words[8:10], words[3], words[13], words[14] = 0xD63A2 - 0x10, [127, 63], 32, 31 << 24, 7
+    found = decode(struct.pack("<32I", *words))
+    assert (found.swizzle, found.type.name, found.dims, found.box) == ("128B_32B", "tf32", (128, 64), (32, 8))
+    words[2] &= ~0x6000
+    with pytest.raises(ValueError):
+        description(struct.pack("<32I", *words))
+
+
 def test_ours_are_never_taken_for_the_drivers():
     draw = np.random.default_rng(0)
     for _ in range(300):
