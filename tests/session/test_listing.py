@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from ptxsim.cli.isa import command
 from ptxsim.isa import registry
-from ptxsim.isa.facts import IMAGES, SEVERAL_GPUS
+from ptxsim.isa.facts import IMAGES, NOTHING, SEVERAL_GPUS
 from ptxsim.isa.operand import Reg
 from ptxsim.session.listing import WIDTH, entries, paragraph
 
@@ -34,10 +34,10 @@ def test_missing_is_what_is_not_modeled():
 
 
 def test_reasons_are_of_the_few_kinds_that_there_are():
-    """Images and memory of several GPUs by decision; the rest because nothing public says what it does."""
+    """Images and memory of several GPUs by decision; the rest because nothing public says what it does, or it does nothing."""
     for target in ("sm_90a", "sm_100a", "sm_103a", "sm_120a"):
         reasons = {entry["missing"] for entry in entries(None, target, missing=True)}
-        assert {reason for reason in reasons if "no public" not in reason} == {IMAGES, SEVERAL_GPUS}
+        assert {reason for reason in reasons if "no public" not in reason} == {IMAGES, NOTHING, SEVERAL_GPUS}
 
 
 def test_a_form_that_is_not_executed_is_not_hidden_by_one_that_is(monkeypatch):
