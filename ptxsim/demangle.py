@@ -33,6 +33,8 @@ def short_name(name: str, width: int = WIDTH) -> str:
     """The readable name of a kernel, with as much of it left out as it takes to fit into a line, if it can: parameters first, then
     versions of libraries, then arguments of templates within others, then the end; … stands for it."""
     readable = _TAGS.sub("", demangle(name))
+    if readable == name:
+        readable = _beginning(name)
     if len(readable) <= width or not name.startswith("_Z"):
         return readable
     found = without_parameters(readable)
@@ -45,6 +47,16 @@ def short_name(name: str, width: int = WIDTH) -> str:
     return found if len(found) <= width else found[: width - 1] + "…"
 
 
+def _beginning(name: str) -> str:
+    """Of a mangled name that the C++ runtime library cannot read (some of CUTLASS's), what is plain: `cutlass::device_kernel<…>`."""
+    at, parts = 3 if name.startswith("_ZN") else 2, []
+    while name.startswith("_Z") and (length := _LENGTH.match(name, at)):
+        at = length.end() + int(length[0])
+        parts.append(name[length.end() : at])
+    return "::".join(parts) + "<…>" * name.startswith("I", at) if parts else name
+
+
+_LENGTH = re.compile(r"\d+")
 _TAGS = re.compile(r"\[abi:\w+\]")  # numba-cuda's names have them: a number, and what the kernel was compiled with
 _VERSION = re.compile(r"\b(?:__\d+|[A-Z]+_\d+_SM_\w+?)::")  # namespaces of versions, as libraries of CUDA have them
 
