@@ -26,6 +26,9 @@ Flags: TypeAlias = tuple[
     np.ndarray, np.ndarray, np.ndarray
 ]  # of a Machine: when each is seen, its line, until when that is busy
 NO_FLAGS = np.zeros(0), np.zeros(0, np.int64), np.zeros(0)
+DEALT = (
+    3  # CTAs of an SM after its first that come as fast as it takes them; the next ones, as fast as the GPU deals them
+)
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)  # KiB of shared memory an SM can be set to
 
 
@@ -94,7 +97,9 @@ class Sms:
         rows, starts = np.zeros(len(present), CTA), np.zeros(len(begins), START)
         rows["first_warp"] = np.searchsorted(owner, present)
         rows["warps"] = np.bincount(np.searchsorted(present, owner), minlength=len(present))
-        rows["start"] = np.arange(len(present)) * interval
+        later = max(interval, figures.dispatch_later * min(1.0, self.ctas / figures.sms))
+        numbers = np.arange(len(present))
+        rows["start"] = numbers * interval + np.maximum(0, numbers - DEALT) * (later - interval)
         starts["begin"], starts["end"] = begins, np.append(begins[1:], len(entries))
         m = new_machine(
             code, self.machine.slots, entries, self.trace.lines, rows, starts, objects, p, len(self.program.ops), flags
@@ -138,8 +143,9 @@ class Sms:
         l1_bytes = max(8, figures.unified_bytes // 1024 - carveout - 8) * 1024
         # So few SMs that L2 serves each of them as fast as it takes: it is the same who else reads.
         few = figures.l2_bandwidth_all * figures.sms >= max(figures.l2_bandwidth_sm, figures.bulk_bandwidth) * busy_sms
+        shared_by, lines = readers(trace, figures.sms)
         return parameters(
             figures, busy_sms, l1_bytes, self.cold,
             atomic_rate(figures, trace.entries[trace.entries["code"] == ATOMIC], trace.lines),
-            1.0 if few else readers(trace, figures.sms), -(-self.threads // 32), self.cluster,
+            1.0 if few else shared_by, -(-self.threads // 32), self.cluster, lines,
         )  # fmt: skip

@@ -41,11 +41,11 @@ def test_latency_of_a_dependent_chain(instruction, latency):
 
 
 @pytest.mark.parametrize(
-    "sms, readers, expected", [(1, 1, 85), (132, 1, 37), (132, 1.5, 55.5), (132, 132, 73), (66, 1, 74)]
+    "sms, readers, expected", [(1, 1, 85), (132, 1, 29.4), (132, 1.5, 41.6), (132, 132, 72.4), (66, 1, 58.8)]
 )
 def test_bandwidth_of_l2_by_who_reads(sms, readers, expected):
     found = parameters(H200, sms, 1 << 16, False, 34.0, readers)
-    assert found["l2_bandwidth"][0] == pytest.approx(expected)
+    assert found["l2_bandwidth"][0] == pytest.approx(expected, rel=2e-3)
 
 
 @pytest.mark.parametrize("engine", ["interpreter", "compiled"])

@@ -66,8 +66,10 @@ def test_readers_are_counted_by_line_and_sm():
     made["cta"], made["code"] = [0, 132, 1, 2], [LOAD, LOAD, LOAD, STORE]
     made["first"], made["count"] = [0, 2, 3, 4], [2, 1, 1, 1]
     lines = np.array([8, 9, 8, 8, 8]) << 4 | 15
-    assert readers(Trace(made, lines, np.zeros(133), 1), 132) == 1.5
-    assert readers(Trace(made[3:], lines, np.zeros(133), 1), 132) == 1.0
+    assert readers(Trace(made, lines, np.zeros(133), 1), 132) == (1.5, 2)
+    assert readers(Trace(made[3:], lines, np.zeros(133), 1), 132)[0] == 1.0
+    copied = np.array([20, 20, 21]) * 132 + [4, 5, 5]  # bulk copies of two SMs read line 20, one line 21
+    assert readers(Trace(made[3:], lines, np.zeros(133), 1, copied), 132) == (1.5, 2)
 
 
 def test_a_tensor_map_that_is_copied_is_no_access_of_a_lane():

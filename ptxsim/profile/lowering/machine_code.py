@@ -83,7 +83,8 @@ class MachineOp:
     read_barrier: int = -1  # freed when the operands have been read
     address: int = -1  # in the code, in bytes
     constant: int = 0  # the 64-byte line of constants that it reads, from 1 on
-    reading: int = 0  # cycles of the sub-core's issue that reading the registers takes beyond the first
+    # Registers it reads from the banks of even and of odd ones, after the warp's instruction before, and after another warp's.
+    reading: tuple[int, int, int, int] = (0, 0, 0, 0)
     guarded: bool = False  # runs under a predicate
     moved: bool = False  # stands before the block whose access it makes
     converges: bool = False  # lanes of the warp meet again here

@@ -29,7 +29,8 @@ OP = record(
         ("last_of_site", "?"), ("bypass", "?"), ("is_constant", "?"),
         ("stall", "i4"),  # of the assembler's code; 0 where registers say what waits for what
         ("write_barrier", "i4"), ("read_barrier", "i4"),  # the registers that stand for them, or -1
-        ("moved", "?"), ("reading", "i4"), ("remote", "?"), ("is_own", "?"), ("guarded", "?"), ("stores", "?"), ("detour", "f8"), ("converges", "?"), ("constant", "i4"),  # line of 64 bytes, 0 for none
+        ("moved", "?"), ("remote", "?"), ("is_own", "?"), ("guarded", "?"), ("stores", "?"), ("detour", "f8"), ("converges", "?"), ("constant", "i4"),  # line of 64 bytes, 0 for none
+        ("even", "i4"), ("odd", "i4"), ("all_even", "i4"), ("all_odd", "i4"),  # registers it reads, by bank: of its warp, and those kept for reuse, too
     )  # fmt: skip
 # Candidates: segments that it may begin; none: it runs as part of those before.
 BLOCK = record(("begin", "i4"), ("end", "i4"))
@@ -93,7 +94,7 @@ def encode(machine: MachineProgram, source: Sequence[Op], figures: Figures) -> C
                 scale * (unit.cost if op.cost is None else op.cost), op.site, op.amount, _REASON.get(op.unit, WAIT),
                 op.address if op.stall else address,
                 reads, writes, guards, len(registers), last.get(op.site) == i, op.site in bypassing, op.unit == "constant" and not op.stall,
-                op.stall, *(machine.slots - BARRIERS + k if k >= 0 else -1 for k in (op.write_barrier, op.read_barrier)), op.moved, op.reading, op.unit == "remote", op.space in ("spill", "shared code"), op.guarded or bool(op.predicates), op.stores, op.detour, op.converges, op.constant,
+                op.stall, *(machine.slots - BARRIERS + k if k >= 0 else -1 for k in (op.write_barrier, op.read_barrier)), op.moved, op.unit == "remote", op.space in ("spill", "shared code"), op.guarded or bool(op.predicates), op.stores, op.detour, op.converges, op.constant, *op.reading,
             ))  # fmt: skip
             address += 16 * (op.kind != Kind.COPY)
     blocks = np.zeros(len(machine.blocks), BLOCK)
@@ -143,12 +144,16 @@ def parameters(
     readers: float = 1.0,
     warps: int = 1,
     cluster: int = 1,
+    lines: float = 1 << 30,
 ) -> np.ndarray:
     """The figures, and what the replay needs beside them, by name, as an array of one row. `sms`: how many share L2 and DRAM;
-    `atomics`: operations per cycle that all of them get done; `readers`: SMs that read a line, on average; `warps`: of a CTA; `cluster`: CTAs of one."""
+    `atomics`: operations per cycle that all of them get done; `readers`: SMs that read a line, on average; `warps`: of a CTA; `cluster`: CTAs of one; `lines`: of
+    global memory that the launch reads."""
     part = sms / figures.sms
     # What several SMs read leaves L2 once for those that ask at the same time.
     read = min(figures.l2_bandwidth_all * readers, figures.l2_bandwidth_shared)
+    # Half of the lines are in the other half of L2, until one of this half's SMs has read them.
+    read = 1 / (1 / read + figures.l2_crossing * (1 - 0.5**readers) / readers)
 
     def share(alone: float, together: float) -> float:
         return max(alone, together * part)
@@ -161,8 +166,12 @@ def parameters(
         "l2_latency": figures.l2_latency + figures.l2_far * part,
         "constant_miss": figures.constant_miss + (figures.constant_miss_all - figures.constant_miss) * part,
         "constant_line_port": figures.constant_line_port if sms == 1 else figures.constant_line_port_all,
-        "l2_line": share(figures.l2_line_alone, figures.l2_line_all),
+        "l2_line": min(
+            share(figures.l2_line_alone, figures.l2_line_all) * max(1.0, figures.l2_slices / lines),
+            max(figures.l2_line_alone, figures.l2_line_most * part),
+        ),
         "store_sector_now": figures.store_sector_all * part,
+        "store_load_now": figures.store_load * part,
         "local_sector_now": figures.local_sector_all * part,
         "store_part_now": figures.store_part_all * part,
         "store_part_sector_now": figures.store_part_sector_all * part,
@@ -172,6 +181,9 @@ def parameters(
         "bulk_stores": figures.bulk_store_bandwidth_all / part,
         "remote_share": max(1.0, sms / figures.remote_together) if cluster > 2 else 1.0,
         "dram_share": figures.dram_bandwidth / sms,
+        "first_launch": figures.first_launch + figures.first_launch_all * part,
+        "constant_near_now": figures.constant_near
+        + part * (figures.start_trip + figures.start_trip_sub * min(4, warps)),
         "cold": float(cold),
         "atomic_cost": max(figures.atomic_alone, sms / atomics),
     }

@@ -90,9 +90,7 @@ class Figures:
     branch_latency: float = 7  # from a taken branch to the next issue
     guard_latency: float = 13  # from a predicate to the branch or instruction it guards
     fall_through: float = 5  # from a branch not taken to the next issue
-    jump: float = (
-        6  # from the last instruction of the assembler's code before a branch taken back, beyond its stall count
-    )
+    jump: float = 4  # from the assembler's last instruction before a branch taken back, beyond its stall count
     jump_ahead: float = 18  # the same of one over code that follows
     diverge: float = 11  # from a branch that some lanes take and others do not
     converge: float = 6  # from where the lanes of a warp meet again
@@ -103,6 +101,7 @@ class Figures:
     global_warp: float = 6  # cycles between two accesses of one warp to global memory
     match_value: float = 11  # latency of match.any for each different value
     match_port: float = 4  # cycles of the sub-core's memory port for each
+    read_queue: float = 2  # cycles of a bank of registers that instructions wait for before the next one is held back
     pipe_queue: float = 24  # cycles of work the memory queue of a sub-core holds before issue stalls
     l1_latency: float = 32
     l1_line: int = 128
@@ -116,10 +115,14 @@ class Figures:
     l2_bandwidth_all: float = 37  # per SM, all at once, every SM its own data
     l2_bandwidth_shared: float = 73  # per SM, all at once, all of them the same data
     dram_bandwidth: float = 2180  # whole GPU: 4.32 TB/s at 1980 MHz
+    l2_crossing: float = 0.014  # cycles more per byte and SM that comes from the other half of L2, with all SMs reading
     l2_line_alone: float = 1  # cycles of an SM's L2 port per line read, one SM alone
     l2_line_all: float = 1.65  # the same with all SMs reading
+    l2_slices: float = 128  # of L2, each with a line at a time: fewer lines than these are read from fewer of them
+    l2_line_most: float = 22  # cycles per line read with all SMs reading the same few
     store_sector: float = 1.0  # cycles per sector written and SM; one SM alone
-    store_sector_all: float = 1.72  # the same with all SMs writing
+    store_sector_all: float = 1.75  # the same with all SMs writing
+    store_load: float = 3.5  # cycles that a load from L2 takes of what all SMs write, however many lines it reads
     local_sector_all: float = 2.15  # the same of local memory
     store_part: float = 1.07  # more for each line of which sectors are written in part
     store_part_all: float = 1.9
@@ -169,19 +172,26 @@ class Figures:
     )
     launch: float = 28  # from a CTA's start on an SM to its first issue
     first_launch: float = 60  # more for the first one
+    first_launch_all: float = 17  # and more with all SMs starting
     drain: float = 26  # from the last exit to the end of the CTA
     dispatch: float = 23.5  # from one CTA to the next that an SM gets, and per warp of it
     dispatch_warp: float = 1
     dispatch_warp_least: float = 3  # cycles that a warp of a CTA takes at least
+    dispatch_later: float = 54  # from one CTA to the next that an SM gets after the first four, with all SMs starting
     replacement: float = 400  # from the end of a CTA until another comes in its place
     replacement_next: float = 70  # from one of those to the next on an SM, and per warp of it, with all SMs busy
     replacement_warp: float = 6
     first_constant: float = 60  # extra for the first constant a CTA reads
     constant_miss: float = 110  # the same for each line of 64 bytes, in the assembler's code; one SM alone
-    constant_miss_all: float = 175  # the same with all SMs starting
+    constant_miss_all: float = 115  # the same with all SMs starting
+    constant_near: float = 20  # the same for each line of what comes with the launch, one SM alone
+    constant_near_loaded: float = 38  # the same of LDC, which has a cache of its own
+    # More until that is there in the way of ULDC and operands, with all SMs starting, and for each sub-core that has a warp.
+    start_trip: float = 31
+    start_trip_sub: float = 22
     constant_address: float = 10.8  # latency for each further address of a warp's indexed constants
     constant_port: float = 2  # cycles of the SM's port for each of them
-    constant_line: float = 66  # latency of a line of 64 bytes of indexed constants that is not in the SM's 2 KiB
+    constant_line: float = 66  # latency of a line of 64 bytes of indexed constants that the SM has not
     constant_line_port: float = 14  # cycles from one such line to the next, one SM alone
     constant_line_port_all: float = 31  # the same where the other SM of the pair reads too
     constant_far: float = 304  # latency of 256 bytes of them that no SM has read yet
@@ -190,10 +200,15 @@ class Figures:
     remote_atomic: float = 3.3  # cycles of that port by lane of an atomic
     remote_word: float = 2.2  # times as many for lanes that have the same word
     fence_port: float = 16  # cycles of the sub-core from one fence to the next
+    fence_port_gpu: float = 16  # the same of fences of the GPU
+    fence_least: float = 264  # cycles of a fence of the GPU, whatever is under way
     cta_fence: float = 20  # latency of a fence up to which it waits for no store's answer
     store_answer: float = 160  # from the last store until a fence of the GPU may begin, one SM alone
     store_answer_all: float = 500  # the same with all SMs writing
     code_line: float = 12.3  # fetch of 128 bytes of code that no warp of the SM has run, read in advance
+    code_near: int = 4  # lines of 128 bytes of code that are there at the start
+    code_far: float = 296  # when those after them are at the latest, if the launch before has left them
+    code_trip: float = 76  # until they are for a warp that asks, or what follows an exit that no lane takes
     code_held: int = 32 * 1024  # bytes of code that an SM still has of the launch before
     error: float = 0  # relative, where nothing judges the figures; 0: profile/accuracy.tsv says it
 
@@ -209,7 +224,7 @@ H200 = Figures("H200", "timing: measured on an H200 (SM clock 1980 MHz)", 132, 1
 # The same chip with HBM3: 3.35 TB/s in the place of 4.8 (data sheets), of which nine tenths are taken, too.
 H100 = replace(
     H200, name="H100", source="the H200's, with the memory of the data sheet; judged by launches measured on an H100 SXM", dram_bandwidth=1523,
-    flag_fenced=835,
+    flag_fenced=415, fence_least=684, fence_port_gpu=96, constant_line_port_all=36,
 )  # fmt: skip
 # Public: data sheets for sizes, rates and clocks; latencies and L2 bandwidth as in "Hardware features of different Nvidia
 # GPU architectures" (PMC10448217, table 3); one FP32 pipe of 16 lanes per sub-core (architecture white papers). Everything

@@ -12,14 +12,15 @@ import numpy as np
 
 from ptxsim.jit.body import Array, body
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
-from ptxsim.profile.model.encode import BRANCH, IMC, WAIT
+from ptxsim.profile.model.encode import BRANCH, IMC, NO_INSTRUCTION, WAIT
 from ptxsim.profile.model.replay_flow import advance, launch
 from ptxsim.profile.model.replay_memory import access, detours, forget, shuffle
 from ptxsim.profile.model.replay_state import INF, NOBODY, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_sync import bulk, groups, meet, product, tensor_commit, tensor_work
-from ptxsim.profile.model.replay_units import charge, choose, first_read, occupy, work
+from ptxsim.profile.model.replay_units import charge, choose, first_read, occupy, read_registers, work
 
 SLICE = 20_000.0  # cycles of an SM that is alone, at first
+LAUNCHED = 9  # lines of 64 bytes of constants that come with the launch: what the driver says, the first parameters
 QUANTUM = 400.0  # cycles that SMs run ahead of each other: no write is seen elsewhere sooner (figures.flag_relaxed)
 
 
@@ -60,6 +61,8 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
         pass
     elif kind == Kind.ACCESS or kind == Kind.ASYNC_COPY:
         done = access(m, p, s, w, i, now)
+        if m.ops[i].pipe == Pipe.UNIFORM:  # an indexed constant: nothing but the warp waits for it
+            follow, why = max(follow, done - m.ops[i].latency), IMC
         if kind == Kind.ASYNC_COPY:
             copied = max(done, now + p.l1_latency + p.cp_async_shared)
             m.groups[Async.COPIES, w].last = max(m.groups[Async.COPIES, w].last, copied)
@@ -88,6 +91,13 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
         if m.ops[i].stall == 0:
             follow = now + (p.branch_latency if taken else p.fall_through)
         why = BRANCH
+    elif kind == Kind.EXIT:
+        next, began = m.warps[w].next, m.warps[w].began
+        stays = next < m.warps[w].end and began >= 0 and m.entries[next].object == m.entries[began].object
+        if stays:  # no lane has left
+            if m.state[0].stayed == 0:
+                m.state[0].stayed = now + p.code_trip
+            follow, why = max(follow, m.state[0].stayed), NO_INSTRUCTION
     else:
         follow, why = groups(m, p, w, i, now)
     if m.ops[i].detour > 0 and detours(m, w, i):
@@ -101,7 +111,11 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
             m.warps[w].branch = 0 if m.warps[w].branch == NOBODY else m.ops[i].address + 16
         m.counts[Count.CODED] += 1
         if m.ops[i].constant > 0:
-            missing = first_read(m, m.ops[i].constant & 63, now, p.constant_miss)
+            latency = p.constant_near_now if m.ops[i].constant <= LAUNCHED else p.constant_miss
+            own = m.ops[i].pipe == Pipe.ADU  # LDC has a cache of its own
+            if own and m.ops[i].constant <= LAUNCHED:
+                latency = p.constant_near_loaded
+            missing = first_read(m, (m.ops[i].constant & 63) + 64 * own, now, latency)
             done += missing
             if missing > 0 and m.ops[i].write_barrier < 0 and m.ops[i].pipe != Pipe.ADU:
                 follow, why = follow + missing, IMC
@@ -203,7 +217,7 @@ def run(m: Machine, parameters: Array, residency: int, until: float) -> float:
         i = m.warps[w].op
         charge(m, p, s, w, i, now)
         m.counts[Count.ISSUED] += 1
-        m.subs[s].issue, m.subs[s].last, m.subs[s].dirty = now + 1 + m.ops[i].reading, w, True
+        m.subs[s].issue, m.subs[s].last, m.subs[s].dirty = read_registers(m, p, s, w, i, now), w, True
         m.warps[w].issued = now
         follow, why = execute(m, p, s, w, i, now)
         if m.warps[w].blocked >= len(m.objects):

@@ -64,6 +64,8 @@ def load_line(
     count = bits(missing)
     from_l2 = max(begin, max(m.free[Unit.L2], m.free[Unit.ATOMICS]))  # after atomics on their way
     m.free[Unit.L2] = from_l2 + max(p.l2_line, 32.0 * count / bandwidth)
+    if place == 0:
+        m.free[Unit.WRITTEN] = max(m.free[Unit.WRITTEN], from_l2) + p.store_load_now
     work(m, Unit.L2, 0, from_l2, m.free[Unit.L2])
     m.totals[Total.L2_READ_SECTORS] += count
     arrive = from_l2 - 2 + p.l2_latency + p.l2_sector_latency * (count - 1) + p.l2_line_latency * place

@@ -19,7 +19,7 @@ SUBS = 4  # sub-cores
 SLOTS = 64  # warps
 GROUPS = 64  # asynchronous groups remembered per warp
 WAYS = 4  # of L1
-CONSTANT_LINES = 32  # of 64 bytes that an SM has of indexed constants
+CONSTANT_LINES = 42  # of 64 bytes that an SM has of indexed constants
 CONSTANT_BLOCKS = 256  # of 256 bytes: as many as a bank of constants has
 MOST_SPANS = 200_000  # of a timeline
 NOBODY = -1  # who ended a wait: a warp slot, SLOTS + an engine, or this
@@ -49,6 +49,7 @@ STATE = record(
     ("coming", "i8"), ("resident", "i8"),  # the next CTA to start; how many are there
     ("finished", "f8"), ("active", "f8"), ("since", "f8"), ("now", "f8"), ("replaced", "f8"),
     ("waits", "?"),  # a warp does, for a flag
+    ("stayed", "f8"), ("far", "f8"),  # when the code after the first exit that no lane has taken is there; that after the first lines
 )  # fmt: skip
 PLACE = record(("free", "f8"), ("taken", "?"))  # for a CTA
 CTA = record(
@@ -83,6 +84,7 @@ SUB_CORE = record(
         ("dirty", "?"),  # it has to choose again
         ("warp", "i4"), ("time", "f8"),  # chosen, and when it issues
         ("last", "i4"),  # issued last
+        ("even", "f8"), ("odd", "f8"),  # until when each bank of registers is being read
     )  # fmt: skip
 LINE = record(("tag", "i8"), ("sectors", "i8"), ("used", "f8"), ("arrival", "f8"))  # of L1
 FETCHED = record(("present", "?"), ("reached", "?"), ("ready", "f8"))  # a line of code
@@ -154,7 +156,7 @@ def new_machine(
         *code, entries, lines, np.zeros(len(entries), np.bool_), np.zeros(1, STATE), np.zeros(SLOTS, PLACE), *flags, ctas, starts, warps, np.zeros((SLOTS, slots), VALUE),
         np.zeros((len(Async), SLOTS), GROUP), np.zeros((len(Async), SLOTS, GROUPS)), subs, np.zeros((SUBS, 16)), np.zeros(SHARED_UNITS), cache,
         np.zeros(1 << 20 if p["cold"][0] else 1, np.bool_), fetched,
-        np.zeros(64), constant_cache, np.zeros(CONSTANT_BLOCKS, np.bool_), np.zeros(objects + 1, OBJECT), np.zeros((sites + 1, 16)), np.zeros(16),
+        np.zeros(128), constant_cache, np.zeros(CONSTANT_BLOCKS, np.bool_), np.zeros(objects + 1, OBJECT), np.zeros((sites + 1, 16)), np.zeros(16),
         np.zeros(len(Total)), np.zeros((MOST_SPANS, 5)), np.zeros((MOST_SPANS, 4)), np.zeros((MOST_SPANS, 7)), np.zeros(len(Count), np.int64),
         np.full((SHARED_UNITS + 16, SUBS), -1, np.int64),
     )  # fmt: skip

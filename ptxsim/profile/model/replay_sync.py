@@ -172,11 +172,11 @@ def groups(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, int]:
     elif kind == Kind.TENSOR_WAIT:
         return max(now + 1, m.groups[Async.MOVES, w].last), LONG
     elif kind == Kind.FENCE:
-        begin = max(now, max(m.warps[w].stored, m.pipes[w % SUBS, Pipe.ADU]))
-        m.pipes[w % SUBS, Pipe.ADU] = begin + p.fence_port
-        last = max(m.warps[w].store, m.warps[w].changed)
-        if last > m.warps[w].fenced and m.ops[i].latency > p.cta_fence:
+        begin, of_cta = max(now, max(m.warps[w].stored, m.pipes[w % SUBS, Pipe.ADU])), m.ops[i].latency <= p.cta_fence
+        m.pipes[w % SUBS, Pipe.ADU] = begin + (p.fence_port if of_cta else p.fence_port_gpu)
+        last, least = max(m.warps[w].store, m.warps[w].changed), 0.0 if of_cta else begin + p.fence_least
+        if last > m.warps[w].fenced and not of_cta:
             begin = max(begin, last + p.answer)
         m.warps[w].fenced = begin
-        return max(begin + m.ops[i].latency, m.warps[w].store), MEMBAR
+        return max(max(begin + m.ops[i].latency, least), m.warps[w].store), MEMBAR
     return now + 1, R_WAIT

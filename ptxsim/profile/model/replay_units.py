@@ -42,14 +42,14 @@ def choose(m: Machine, p: Any, s: int) -> None:
         if not m.warps[w].active or m.warps[w].blocked >= 0:
             continue
         pipe = m.ops[m.warps[w].op].pipe
-        t = max(m.warps[w].ready, free_from(m, p, s, pipe))
+        t = max(m.subs[s].issue, max(m.warps[w].ready, free_from(m, p, s, pipe)))
         if pipe == Pipe.LSU:
             t = max(t, m.warps[w].access)
         # The warp that issued last goes on if it can; otherwise the one that has waited longest.
         if t < time or (t == time and found != last and (w == last or m.warps[w].ready < m.warps[found].ready)):
             found, time = w, t
     m.subs[s].warp = found
-    m.subs[s].time = max(time, m.subs[s].issue) if found >= 0 else INF
+    m.subs[s].time = time
 
 
 def note(m: Machine, w: int, site: int, reason: int, begin: float, length: float, who: int) -> None:
@@ -80,6 +80,17 @@ def charge(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> None:
         m.stalls[site, reason] += piped
         note(m, w, site, reason, now - rest, piped, SLOTS + SHARED_UNITS + pipe)
         m.stalls[site, NOT_SELECTED] += rest - piped
+
+
+def read_registers(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
+    """An instruction reads its registers, of each bank one a cycle; returns when the sub-core issues again.
+
+    What the warp's instruction before has kept for reuse is gone once another warp has issued.
+    """
+    same = m.subs[s].last == w
+    m.subs[s].even = max(now, m.subs[s].even) + (m.ops[i].even if same else m.ops[i].all_even)
+    m.subs[s].odd = max(now, m.subs[s].odd) + (m.ops[i].odd if same else m.ops[i].all_odd)
+    return float(max(now + 1, max(m.subs[s].even, m.subs[s].odd) - p.read_queue))
 
 
 def first_read(m: Machine, line: int, now: float, latency: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,7 +11,17 @@ from ptxsim.engine.program.operation import Op, Program
 from ptxsim.lanes import word_mask
 from ptxsim.layout import banks
 from ptxsim.layout.wavefronts import AccessKind
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_CORE, FLAG_ISSUED, LANE_SHIFT, ODD_PHASE, Event, Observer, Space
+from ptxsim.machine.event import (
+    FLAG_ASYNC_PROXY,
+    FLAG_CORE,
+    FLAG_ISSUED,
+    FLAG_READ,
+    LANE_SHIFT,
+    ODD_PHASE,
+    Event,
+    Observer,
+    Space,
+)
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.tensor_core import Load
 from ptxsim.profile.model.encode import bypasses_l1
@@ -54,6 +64,8 @@ class Trace:
     lines: np.ndarray
     work: np.ndarray  # warp instructions of PTX by CTA, those of spin loops left out
     modulus: int  # SMs kept: those whose number is a multiple
+    # line * SMs + SM, of each line of global memory that bulk copies of an SM read
+    copied: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 class Tracer(Observer):
@@ -99,6 +111,7 @@ class Tracer(Observer):
         self.bulk_sites = np.array([op.site for op in program.ops if op.copies_in_bulk], np.int64)
         self.parts: list[np.ndarray] = []
         self.lines: list[np.ndarray] = []
+        self.copied: list[np.ndarray] = []
         self.line_count = self.bytes = 0
 
     def consume(self, records: np.ndarray) -> None:
@@ -246,6 +259,13 @@ class Tracer(Observer):
         entries["code"][bulk] = BULK
         entries["cycles"][bulk] = np.bitwise_count(records["mask"][bulk]) * records["width"][bulk]
         entries["cycles"][repeated(records, np.flatnonzero(bulk))] = 0
+        sources = (
+            (event == Event.ASYNC_ISSUE) & (records["space"] == Space.GLOBAL) & (records["flags"] & FLAG_READ != 0)
+        )
+        if (rows := np.flatnonzero(sources & np.isin(records["site"], self.bulk_sites))).size:
+            lines = (records["addresses"][rows] >> np.uint64(7)).astype(np.int64)
+            pairs = lines * self.sms + (records["cta"][rows] % self.sms)[:, None]
+            self.copied.append(np.unique(pairs[word_mask(records["mask"][rows])]))
 
     def _thin(self) -> None:
         """Keep every second of the SMs kept so far."""
@@ -258,7 +278,8 @@ class Tracer(Observer):
         """What was heard."""
         entries = np.concatenate(self.parts) if self.parts else np.zeros(0, ENTRY)
         lines = np.concatenate(self.lines) if self.lines else np.zeros(0, np.int64)
-        return Trace(entries, lines, self.work, self.modulus)
+        copied = np.unique(np.concatenate(self.copied)) if self.copied else np.zeros(0, np.int64)
+        return Trace(entries, lines, self.work, self.modulus, copied[copied % self.sms % self.modulus == 0])
 
 
 def repeated(records: np.ndarray, bulk: np.ndarray) -> np.ndarray:
@@ -279,17 +300,18 @@ def repeated(records: np.ndarray, bulk: np.ndarray) -> np.ndarray:
     return found
 
 
-def readers(trace: Trace, sms: int) -> float:
-    """How many SMs read a line of global memory, on average over the lines that are read; CTAs go to `sms` in turn."""
+def readers(trace: Trace, sms: int) -> tuple[float, int]:
+    """How many SMs read a line of global memory, on average over the lines that are read, and how many lines those are; CTAs go to `sms`
+    in turn."""
     loads = trace.entries[trace.entries["code"] == LOAD]
     counts = loads["count"].astype(np.int64)
-    if not counts.sum():
-        return 1.0
+    if not counts.sum() and not len(trace.copied):
+        return 1.0, 1 << 30
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     lines = trace.lines[np.repeat(loads["first"], counts) + offsets] >> 4
-    pairs = np.unique(lines * sms + np.repeat(loads["cta"] % sms, counts))
-    seen = len(pairs) / len(np.unique(pairs // sms))
-    return 1 + (seen - 1) * trace.modulus
+    pairs = np.unique(np.concatenate([lines * sms + np.repeat(loads["cta"] % sms, counts), trace.copied]))
+    read = len(np.unique(pairs // sms))
+    return 1 + (len(pairs) / read - 1) * trace.modulus, read
 
 
 def atomic_rate(figures: Figures, entries: np.ndarray, all_lines: np.ndarray) -> float:

@@ -10,7 +10,7 @@ from ptxsim.profile.sass.listing import Listing, read_listing, read_resources
 from ptxsim.profile.sass.marks import marked
 from ptxsim.profile.sass.segments import ANCHORS, SMALL, Block, Matching
 from ptxsim.profile.sass.tools import NoMachineCode, assembled
-from ptxsim.profile.sass.translate import extra_reads, translated
+from ptxsim.profile.sass.translate import bank_reads, translated
 
 
 def listing_of(program: Program, text: str, function: str, target: str) -> tuple[Listing, dict[int, list[int]]]:
@@ -61,7 +61,7 @@ def machine_code(
                     matching.is_local(i),
                     matching.is_remote(i),
                 )
-                made[0].reading = extra_reads(i, before)
+                made[0].reading = (*bank_reads(i, before), *bank_reads(i, None))
                 ops += made
                 before = i
         segments.append(Segment(ops, pattern))

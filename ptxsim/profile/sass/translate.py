@@ -11,12 +11,12 @@ from ptxsim.profile.sass.listing import Instruction
 
 # Rows of the figures by opcode, longest first where one is the beginning of another.
 _UNITS = {
-    "alu": "IADD3 LOP3 LOP SHF PRMT SEL FSEL VIMNMX VIMNMX3 IMNMX FMNMX FMNMX3 SGXT BMSK I2IP F2IP LEA MOV VIADD IABS VABSDIFF VABSDIFF4 VIADDMNMX "
+    "alu": "IADD3 LOP3 LOP SHF PRMT SEL FSEL VIMNMX VIMNMX3 IMNMX FMNMX FMNMX3 SGXT BMSK I2IP F2IP LEA MOV IABS VABSDIFF VABSDIFF4 VIADDMNMX "
     "VHMNMX HMNMX2 CSEL ISCADD I2FP F2FP P2R R2P SHL SHR XMAD MOVM32 IADD PLOP3 UPLOP3 PSETP",
     "predicate": "ISETP FSETP ICMP HSETP2",
     "fma": "FADD FMUL FFMA FSWZADD",
     "half2": "HADD2 HMUL2 HFMA2",
-    "imad": "IMAD IDP IDP4A IMUL",
+    "imad": "IMAD IDP IDP4A IMUL VIADD",
     "fp64": "DADD DMUL DFMA",
     "dsetp": "DSETP DMNMX",
     "mufu": "MUFU",
@@ -47,6 +47,9 @@ ACCESSES = (set(_UNITS["global"].split()) | set(_UNITS["shared"].split())) - {"L
 _STORES = ("ST", "RED", "ATOM")
 _WIDE = ("IMAD.WIDE", "IMAD.HI")
 _CONSTANT = re.compile(r"c\[0x([0-9a-f]+)\]\[0x([0-9a-f]+)\]")
+BANK_LINES = (
+    32  # lines of 64 bytes of constants that are told apart: of the kernel's parameters, and of the other banks
+)
 # What of the lowering takes over its kind, groups and figures, by the opcode that does it.
 SPECIAL = {
     "BAR": (Kind.BARRIER,), "UCGABAR_ARV": (Kind.BARRIER,), "UCGABAR_WAIT": (Kind.BARRIER,),
@@ -64,11 +67,11 @@ _REGISTER = re.compile(r"(?<![A-Z])R(\d+)")
 _READING = ("alu", "predicate", "fma", "imad", "imad.wide", "imad.hi", "half2", "fp64")
 
 
-def extra_reads(i: Instruction, before: Instruction | None) -> int:
-    """Cycles beyond the first in which an instruction reads its registers: each of the two banks, of even and of odd ones, gives one a
-    cycle. What the instruction before has marked for reuse at the same place is there already."""
+def bank_reads(i: Instruction, before: Instruction | None) -> tuple[int, int]:
+    """Registers that an instruction reads from the bank of the even and from that of the odd ones. What the instruction before has marked
+    for reuse at the same place is there already, if the warp has issued that one just before (`before`)."""
     if unit_of(i) not in _READING:
-        return 0
+        return 0, 0
     kept = {}
     if before is not None:
         kept = {
@@ -76,12 +79,25 @@ def extra_reads(i: Instruction, before: Instruction | None) -> int:
             for k, text in enumerate(before.operands.split(", "))
             if ".reuse" in text
         }
-    banks: list[set[int]] = [set(), set()]
+    banks: tuple[set[int], set[int]] = set(), set()
     for k, text in enumerate(i.operands.split(", ")):
         match = _REGISTER.search(text)
         if k and match and kept.get(k) != match[0]:
             banks[int(match[1]) & 1].add(int(match[1]))
-    return max(0, max(len(bank) for bank in banks) - 1)
+    return len(banks[0]), len(banks[1])
+
+
+# Cycles from a multiplication of double width until the warp's next instruction, whatever its stall count says; more where a factor is in
+# the instruction and nothing is added; then it also takes more of the pipe. Measured: loops of one warp and of eight on a sub-core (tools/data/loops_h100).
+DOUBLE_WIDTH, DOUBLE_WIDTH_IMMEDIATE, IMMEDIATE_COST = 6, 8, 5.5
+_FACTOR = re.compile(r", -?0x[0-9a-f]+, RZ")
+
+
+def _double_width(i: Instruction) -> int:
+    """The least stall count of a multiplication of double width; 0 of others."""
+    if not i.name.startswith(_WIDE):
+        return 0
+    return DOUBLE_WIDTH_IMMEDIATE if _FACTOR.search(i.operands) else DOUBLE_WIDTH
 
 
 _OFFSET = re.compile(r"\[R\d+\+?(-?0x[0-9a-f]+)?\]")
@@ -122,12 +138,13 @@ def translated(
     made = MachineOp(
         unit,
         site=site,
-        stall=max(1, i.stall),
+        stall=max(1, i.stall, _double_width(i)),
         waits=i.waits,
         write_barrier=i.write,
         read_barrier=i.read,
         address=i.address,
     )
+    made.guarded = bool(i.guard)
     if i.base in ACCESSES and i.guard == "!PT":  # keeps accesses apart: goes through the pipe, and is never one
         made.kind = Kind.SHUFFLE
     elif i.base in ACCESSES or i.base == "LDGSTS":
@@ -149,9 +166,12 @@ def translated(
         made.converges = i.base == "BSYNC"
     elif unit == "tensor":
         made.cost = tensor.get(site)
+    elif _double_width(i) > DOUBLE_WIDTH:
+        made.cost = IMMEDIATE_COST
     if match := _CONSTANT.search(i.operands):
-        made.constant = 1 + (int(match[2], 16) >> 6)
-    if i.base == "LDC" and "R" in i.operands.split("c[", 1)[-1].replace("UR", ""):
+        bank, line = int(match[1], 16), int(match[2], 16) >> 6
+        made.constant = 1 + line % BANK_LINES + (BANK_LINES if bank else 0)
+    if i.base in ("LDC", "ULDC") and "R" in i.operands.split("c[", 1)[-1]:
         made.kind = Kind.ACCESS
     if i.base == "MEMBAR":
         made.kind, made.unit = Kind.FENCE, "fence"

@@ -1,0 +1,83 @@
+"""What the model makes of machine instructions, one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ptxsim.profile.lowering.machine_code import Kind
+from ptxsim.profile.model.encode import OP, parameters
+from ptxsim.profile.model.figures import H100, H200
+from ptxsim.profile.model.replay_state import SUB_CORE
+from ptxsim.profile.model.replay_units import read_registers
+from ptxsim.profile.sass.listing import Instruction
+from ptxsim.profile.sass.translate import bank_reads, translated
+
+
+def instruction(name: str, operands: str, stall: int = 1, guard: str = "") -> Instruction:
+    return Instruction(0, guard, name, operands, 0, stall)
+
+
+def model_of(i: Instruction):
+    return translated(i, 0, 0, {0}, {}, {}, False, False)[0]
+
+
+def test_registers_are_read_by_bank_and_kept_for_reuse():
+    first = instruction("FFMA", "R9, R2.reuse, R7, R3.reuse")
+    second = instruction("FFMA", "R11, R2, R12, R3")
+    assert bank_reads(first, None) == (1, 2)
+    assert bank_reads(second, first) == (1, 0)
+    assert bank_reads(second, None) == (2, 1)
+    assert bank_reads(instruction("LDG.E", "R2, desc[UR4][R2.64]"), None) == (0, 0)
+
+
+class Replay:
+    """As much of an SM as reading registers takes."""
+
+    def __init__(self, even: int, odd: int, all_even: int, all_odd: int):
+        self.ops, self.subs = np.zeros(1, OP).view(np.recarray), np.zeros(1, SUB_CORE).view(np.recarray)
+        self.ops["even"], self.ops["odd"], self.ops["all_even"], self.ops["all_odd"] = even, odd, all_even, all_odd
+
+
+@pytest.mark.parametrize("other, per_instruction", [(False, 1.0), (True, 2.0)])
+def test_what_is_kept_for_reuse_is_gone_after_another_warp(other, per_instruction):
+    m, p, now = Replay(1, 0, 2, 1), parameters(H200, 132, 1 << 16, False, 34.0).view(np.recarray)[0], 0.0
+    for turn in range(64):
+        m.subs[0].last = 0 if not other else turn % 2
+        now = read_registers(m, p, 0, 0 if not other else 1 - turn % 2, 0, now)
+    assert now / 64 == pytest.approx(per_instruction, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "name, operands, stall, cost",
+    [
+        ("IMAD.HI.U32", "R0, R5, R0, RZ", 6, None),
+        ("IMAD.HI.U32", "R0, R0, -0x61c88647, RZ", 8, 5.5),
+        ("IMAD.WIDE.U32", "R2, R5, 0x4, R2", 6, None),
+        ("IMAD", "R0, R0, 0x3, RZ", 2, None),
+    ],
+)
+def test_multiplications_of_double_width_hold_their_warp(name, operands, stall, cost):
+    made = model_of(instruction(name, operands, stall=2))
+    assert (made.stall, made.cost) == (stall, cost)
+
+
+def test_constants_are_told_apart_by_bank_and_index():
+    near, first, table = (
+        model_of(instruction("FADD", f"R0, R0, c[{where}]")) for where in ("0x0][0x210", "0x3][0x0", "0x3][0x40")
+    )
+    assert len({near.constant, first.constant, table.constant}) == 3
+    assert model_of(instruction("ULDC", "UR6, c[0x3][UR5+0x8]")).kind == Kind.ACCESS
+    assert model_of(instruction("ULDC.64", "UR4, c[0x0][0x208]")).kind == Kind.PLAIN
+
+
+def test_fences_of_the_gpu_take_longer_on_an_h100():
+    """684 cycles a fence of one warp (264 on an H200), tools/data/loops_h100, `fence_alone`."""
+    from tests.profile.kernels import kernel
+
+    def cycles(gpu: str, turns: int) -> float:
+        body = "fence.acq_rel.gpu;" * turns
+        return float(kernel(body).launch(1, 32, [np.zeros(16, np.uint32), 0], profile=True, gpu=gpu).cycles)
+
+    found = [(cycles(gpu, 12) - cycles(gpu, 4)) / 8 for gpu in (H200.name, H100.name)]
+    assert found[0] == pytest.approx(264, rel=0.15) and found[1] == pytest.approx(684, rel=0.15)
