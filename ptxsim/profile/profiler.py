@@ -11,7 +11,7 @@ from ptxsim.engine.program.operation import Program
 from ptxsim.profile.accuracy import Bar, bar_of, bound_by
 from ptxsim.profile.advice import suggestions
 from ptxsim.profile.cycles import Cycles, LineStalls
-from ptxsim.profile.lowering.lower import lower
+from ptxsim.profile.lowering.lower import lowered
 from ptxsim.profile.lowering.machine_code import MachineProgram, Pipe
 from ptxsim.profile.lowering.pressure import MOST
 from ptxsim.profile.lowering.regions import merged
@@ -48,7 +48,7 @@ class Profile:
         text, function: what the assembler is given, where there is one. gpu: the machine, if not the target's own."""
         self.text, self.function = text, function
         self.no_assembly = ""
-        self.program, self.figures = merged(program), figures_of(target.number, gpu)
+        self.written, self.program, self.figures = program, merged(program), figures_of(target.number, gpu)
         self.target = target
         self.threads = int(np.prod(block))
         self.ctas = int(np.prod(grid))
@@ -63,7 +63,7 @@ class Profile:
     def machine(self) -> MachineProgram:
         """The kernel's machine code."""
         if self._machine is None:
-            self._machine = lower(self.program, self.target.name, self.pragmas, self.most)
+            self._machine = lowered(self.written, self.target.name, self.pragmas, self.most)
             try:
                 listing, marks = listing_of(self.program, self.text, self.function, self.target.name)
                 self._machine = machine_code(self.program, listing, marks, self._machine)

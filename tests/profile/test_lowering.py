@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptxsim.profile.lowering import pressure
+import ptxsim
+from ptxsim.profile.lowering import lower, pressure
 from ptxsim.profile.lowering.machine_code import Kind
 from tests.profile.kernels import lowered, units
 
@@ -155,3 +156,17 @@ def test_a_kernel_that_calls_has_the_registers_of_the_convention():
         24,
         48,
     ]
+
+
+def test_a_program_is_lowered_once(monkeypatch):
+    made, before = [], lower.Lowering.lower
+
+    def counted(lowering):
+        made.append(lowering)
+        return before(lowering)
+
+    monkeypatch.setattr(lower.Lowering, "lower", counted)
+    kernel = ptxsim.Module.from_file("samples/mma_gemm_swizzled.ptx").kernel("gemm")
+    a, b = ptxsim.ints((64, 64), "f16", seed=1), ptxsim.ints((64, 64), "f16", seed=2)
+    runs = [kernel.launch(grid=1, block=128, args=[a, b, ptxsim.zeros((64, 64), "f32")], profile=1) for _ in range(2)]
+    assert len(made) == 1 and int(runs[0].cycles) == int(runs[1].cycles)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ptxsim.engine.analysis import def_use
 from ptxsim.engine.program.operand import Address, Special
-from ptxsim.engine.program.operation import Op, Program
+from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Control, Scope
 from ptxsim.isa.registry import Form
 from ptxsim.profile.lowering import memory, scalar, synchronisation, tensor, unroll  # noqa: F401  (they register lowerings)
@@ -231,9 +231,15 @@ def lower(
     return Lowering(program, target, pragmas, most).lower()
 
 
+@fact
+def lowered(program: Program, target: str, pragmas: frozenset[int] = frozenset(), most: int = MOST) -> MachineProgram:
+    """`lower` of a program with its blocks merged, as every launch that is timed needs it."""
+    return lower(merged(program), target, pragmas, most)
+
+
 def registers_of(program: Program, target: str) -> int:
     """Registers that a thread of a program takes, as far as the lowering can tell."""
-    return lower(merged(program), target).registers
+    return lowered(program, target, frozenset(), MOST).registers
 
 
 def has_cost(form: Form, target: Target | None = None) -> bool:
