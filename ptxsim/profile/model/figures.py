@@ -220,7 +220,9 @@ class Figures:
         return self.units.get(name, UNITS[name])
 
 
-H200 = Figures("H200", "timing: measured on an H200 (SM clock 1980 MHz)", 132, 1980)
+H200 = Figures(
+    "H200", "timing: measured on an H200 (SM clock 1980 MHz), newer figures on an H100 (tools/data)", 132, 1980
+)
 # The same chip with HBM3: 3.35 TB/s in the place of 4.8 (data sheets), of which nine tenths are taken, too.
 H100 = replace(
     H200, name="H100", source="the H200's, with the memory of the data sheet; judged by launches measured on an H100 SXM", dram_bandwidth=1523,
