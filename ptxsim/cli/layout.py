@@ -58,6 +58,9 @@ def command(form: str | None, gallery: str | None, format: str, lane: int | None
 
             click.echo(f"{summary(found)}\n")
         drawing = fragment_drawing(found, options["pitch"])
+    elif lane is not None or listed:
+        click.echo(_moved(form, lane))
+        return 0
     click.echo(drawing.render(format, colour))
     return 0
 
@@ -67,6 +70,19 @@ def _fragment(form: str, options: dict[str, Any]) -> Fragment:
 
     default = "D" if "matrix" in form.partition(".")[0] else "A"
     return fragment(form, (options["operand"] or default).upper(), options["layout"])
+
+
+def _moved(form: str, lane: int | None) -> str:
+    """The cells of tensor memory that each lane moves, or one of them."""
+    from ptxsim.report.layouts import cells_line
+    from ptxsim.report.tensor_memory_pictures import moved_by_lane
+
+    found = moved_by_lane(form)
+    if found is None:
+        raise click.UsageError("--lane and --list are of what lanes hold; this picture shows a memory")
+    if lane is not None and not 0 <= lane < len(found):
+        raise click.UsageError(f"--lane {lane}: a warp has lanes 0 to {len(found) - 1}")
+    return "\n".join(cells_line(each, found[each]) for each in (range(len(found)) if lane is None else (lane,)))
 
 
 def _lanes(found: Fragment, lane: int | None, format: str) -> str:

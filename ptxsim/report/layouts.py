@@ -21,6 +21,11 @@ def lane_line(fragment: Fragment, lane: int, width: int = WIDTH) -> str:
     for element in range(fragment.elements):
         place = ",".join(map(str, fragment.coords(lane, element)))
         cells.append(f"{letter}{element} ({place})")
+    return cells_line(lane, cells, width)
+
+
+def cells_line(lane: int, cells: list[str], width: int = WIDTH) -> str:
+    """Cells of one lane in columns, after its number."""
     size = max(map(len, cells))
     start = f" lane {lane}:  "
     per_line = max(1, (width - len(start) + 2) // (size + 2))

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from ptxsim.lanes import LANES
 from ptxsim.layout import tensor_memory as layout
 from ptxsim.layout.tensor_memory import QUARTER, ROWS
 from ptxsim.report.drawing import Cell, Drawing, Panel
@@ -23,11 +24,8 @@ def picture(form: str) -> Drawing | None:
     if ".".join(words[:2]) not in NAMES:
         return None
     if words[1] in ("ld", "st"):
-        shapes = [word for word in words if word in layout.SHAPES]
-        numbers = [int(word[1:]) for word in words if re.fullmatch(r"x(1|2|4|8|16|32|64|128)", word)]
-        if not shapes or not numbers:
-            return None
-        return moved_map(shapes[0], numbers[0], "pack::16b" in words or "unpack::16b" in words)
+        parts = _moved(words)
+        return moved_map(*parts) if parts else None
     size = next((m for word in words[2:] if (m := re.fullmatch(r"m(\d+)(?:n(\d+))?(?:k\d+)?", word))), None)
     if size is None:
         return None
@@ -41,6 +39,30 @@ def picture(form: str) -> Drawing | None:
     return accumulator_map(rows, n, ctas == 1 and "ws" not in words)
 
 
+def _moved(words: list[str]) -> tuple[str, int, bool] | None:
+    """Shape, number and whether packed, of a load or a store."""
+    shapes = [word for word in words if word in layout.SHAPES]
+    numbers = [int(word[1:]) for word in words if re.fullmatch(r"x(1|2|4|8|16|32|64|128)", word)]
+    return (shapes[0], numbers[0], "pack::16b" in words or "unpack::16b" in words) if shapes and numbers else None
+
+
+def moved_by_lane(form: str) -> list[list[str]] | None:
+    """By lane of the warp, each register with its cells (lane, column) of tensor memory, counted from the address; None if the form is
+    no load or store."""
+    words = form.split(".")
+    parts = _moved(words) if ".".join(words[:2]) in NAMES[:2] else None
+    if parts is None:
+        return None
+    shape, number, packed = parts
+    rows, columns = np.broadcast_arrays(*layout.moved(shape, number, split=number, packed=packed))
+    halves = list(zip(rows, columns)) if packed else [(rows, columns)]
+
+    def named(register: int, lane: int) -> str:
+        return f"r{register} " + " ".join(f"({row[register, lane]},{column[register, lane]})" for row, column in halves)
+
+    return [[named(register, lane) for register in range(rows.shape[-2])] for lane in range(LANES)]
+
+
 def moved_map(shape: str, number: int, packed: bool = False) -> Drawing:
     """Which lane of the warp, and which of its registers, has each cell that a load or a store moves."""
     cells = layout.moved(shape, number, split=number, packed=packed)
@@ -52,7 +74,7 @@ def moved_map(shape: str, number: int, packed: bool = False) -> Drawing:
     held[rows, columns] = 2 * register + np.arange(2)[:, None, None] if packed else register
     across = run_length(holder, held, 1)
     table = [
-        [Cell(f"T{holder[row, first]} {_registers(held[row, first : first + across], packed)}", holder[row, first] // 4)
+        [Cell(f"T{holder[row, first]} {_registers(held[row, first : first + across], packed)}", int(holder[row, first]) // 4)
          for first in range(0, min(size[1], SHOWN), across)]
         for row in range(size[0])
     ]  # fmt: skip
@@ -78,7 +100,7 @@ def accumulator_map(rows: int, n: int, spread: bool) -> Drawing:
     m, first = np.full((ROWS, width), -1), np.zeros((ROWS, width), int)
     m[lanes, columns], first[lanes, columns] = np.arange(rows)[:, None], np.arange(n)
     table = [
-        [Cell("-") if m[lane, at] < 0 else Cell(f"m{m[lane, at]}-{m[lane, at] + 15} n{first[lane, at]}-{first[lane, at] + 7}", m[lane, at] // 16)
+        [Cell("-") if m[lane, at] < 0 else Cell(f"m{m[lane, at]}-{m[lane, at] + 15} n{first[lane, at]}-{first[lane, at] + 7}", int(m[lane, at]) // 16)
          for at in range(0, width, 8)]
         for lane in range(0, ROWS, 16)
     ]  # fmt: skip

@@ -156,6 +156,21 @@ def test_layout_of_a_short_form(capsys):
     assert run("layout", "swizzle.128B") == 0
 
 
+def test_layout_of_tensor_memory(capsys):
+    assert run("layout", "tcgen05.ld.16x64b.x2", "--lane", 5) == 0
+    assert capsys.readouterr().out == " lane 5:  r0 (9,0)  r1 (9,2)\n"
+    assert run("layout", "tcgen05.st.32x32b.x1.unpack::16b", "--lane", 31) == 0
+    assert capsys.readouterr().out == " lane 31:  r0 (31,0) (31,1)\n"
+    assert run("layout", "tcgen05.ld.16x64b.x2", "--list") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 32
+    assert run("layout", "tcgen05.ld.16x64b.x2", "--lane", 32) != 0
+    assert run("layout", "tcgen05.mma.m64n32", "--lane", 1) != 0
+    capsys.readouterr()
+    for form in ("tcgen05.ld.16x64b.x2", "tcgen05.mma.m64n32", "tcgen05.scales.m128.4X"):
+        assert run("layout", form, "--format", "json") == 0
+        assert json.loads(capsys.readouterr().out)["panels"]
+
+
 def test_broken_files_give_findings_not_tracebacks(tmp_path, capsys):
     whole = page("misaligned-address").instead.encode()
     broken = [
