@@ -18,6 +18,7 @@ from ptxsim.programs import numba_arrays
 from ptxsim.session.inspect.lineage import lineage
 from ptxsim.session.inspect.lineage_records import Lineage, Masked, Read
 from ptxsim.session.inspect.steps import Step
+from ptxsim.session.inspect.writers import nobody_stores
 from ptxsim.session.module import Kernel
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.parameter_names import names_at_hand
@@ -162,7 +163,7 @@ class Remembered:
     def _unstored(self, found: Lineage) -> list[str]:
         stored = np.nonzero(found.stored)[0]
         what = self._elements(found.allocation, stored, found.dtype)
-        return [f"no thread of this launch stores to it; stored is {what}"]
+        return [nobody_stores(what)]
 
     def _stored(self, found: Lineage) -> list[str]:
         assert found.by is not None

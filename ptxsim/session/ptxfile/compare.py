@@ -11,6 +11,7 @@ import numpy as np
 from ptxsim.session.ptxfile.expectations import Writer
 
 if TYPE_CHECKING:
+    from ptxsim.session.launch import Launch
     from ptxsim.session.module import Kernel
     from ptxsim.session.options import LaunchOptions
     from ptxsim.session.run import Run
@@ -88,7 +89,9 @@ def launch_remembered(kernel: Kernel, args: Sequence[Any], options: LaunchOption
 
 
 def _who_stored(kernel: Kernel, args: Sequence[Any], options: LaunchOptions, position: int) -> Writer | None:
-    from ptxsim.session.inspect.writers import find_writers
+    from ptxsim.session.inspect.writers import Arrays, Writers
 
-    launch = kernel.repeat(args, options)
-    return find_writers(launch, {"left": (kernel.parameters[position].name, args[position])}, kernel.module.source)
+    def again() -> tuple[Launch, Arrays]:
+        return kernel.repeat(args, options), {"left": (kernel.parameters[position].name, args[position])}
+
+    return Writers(again, kernel.module.source)

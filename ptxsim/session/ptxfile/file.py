@@ -16,7 +16,7 @@ from ptxsim.session.launch_checks import shape
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.ptxfile.arguments import Arguments
 from ptxsim.session.ptxfile.directives import Dim3, Directives, ExpectedValue, parse_directives
-from ptxsim.session.ptxfile.expectations import Writer, not_judged
+from ptxsim.session.ptxfile.expectations import not_judged
 from ptxsim.session.ptxfile.expressions import BANK_COUNTS, GLOBAL_COUNTS, METRICS
 from ptxsim.session.ptxfile.verdict import depends, judged, same, sort_out
 from ptxsim.source import Source, Span
@@ -24,6 +24,7 @@ from ptxsim.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from ptxsim.session.inspect.operands import Shown
+    from ptxsim.session.inspect.writers import Writers
     from ptxsim.session.launch import Launch
     from ptxsim.session.module import Kernel, Module
     from ptxsim.session.run import BankRow, BankTable, GlobalRow, Run
@@ -187,7 +188,7 @@ class _Launch:
             first = first or (run, values)
             for name in values.keys() - judged_here - differing.keys():
                 if not same(first[1][name], values[name]):
-                    differing[name] = depends(name, first[1][name], values[name], (seeds[0], seed), self._writer(run))
+                    differing[name] = depends(name, first[1][name], values[name], (seeds[0], seed), self._writers(run))
         assert first is not None
         run, values = first
         found = [finding if finding.source else finding.of(self.source) for finding in findings.values()]
@@ -200,17 +201,20 @@ class _Launch:
 
     def _unmet(self, expectation: ExpectedValue, run: Run, values: dict[str, Any]) -> list[Finding]:
         """What is wrong with a run by one expectation of the file."""
-        found = judged(expectation, values | metrics(run), self._writer(run))
+        writer = self._writers(run)
+        found = judged(expectation, values | metrics(run), writer)
         if run.banks_counted and (counts := expectation.comparison.counts):
             found = [blamed(finding, run.banks, counts, self.source) for finding in found]
         if run.stopped_at is not None:
             place = self.source.place(run.stopped_at) if run.stopped_at else ""
             return [not_judged(finding, expectation.comparison, place) for finding in found]
         if any(finding.name == "expectation-failed" and finding.level == "error" for finding in found):
+            tried = writer.told() + self._tried(expectation, run, values, not writer.misses_first)
             found = [
                 replace(
                     finding,
-                    notes=(*finding.notes, *self._tried(expectation, run, values)),
+                    notes=(*finding.notes, *tried),
+                    labels=(*finding.labels, *writer.labels(self.written)),
                     help=finding.help or self._look_at(),
                 )
                 for finding in found
@@ -231,8 +235,8 @@ class _Launch:
         given = (argument.span for argument in self.directives.arguments if argument.name == name)
         return next(given, Span(self.kernel.function.line))
 
-    def _tried(self, expectation: ExpectedValue, run: Run, values: dict[str, Any]) -> list[str]:
-        """What would correct the results, or from what they are computed, found by trying."""
+    def _tried(self, expectation: ExpectedValue, run: Run, values: dict[str, Any], is_stored: bool) -> list[str]:
+        """What would correct the results, or from what they are computed, found by trying. is_stored: of the first wrong element."""
         from ptxsim.session.inspect import dependence, neighbours, swizzle_trials
 
         if expectation.comparison.names & set(METRICS):
@@ -245,7 +249,7 @@ class _Launch:
         if run.warp_instructions <= neighbours.SHORT:
             found += neighbours.in_neighbours(self._repeat(run)[0], self.source)
         sides = expectation.comparison.operands
-        if run.warp_instructions <= dependence.SHORT and len(sides) == 2 and not run.has_errors:
+        if is_stored and run.warp_instructions <= dependence.SHORT and len(sides) == 2 and not run.has_errors:
             tolerances = expectation.comparison.rtol, expectation.comparison.atol
             found += dependence.tried(*sides, values, partial(self._on_others, run), *tolerances)
         return [each for each in found if each]
@@ -298,23 +302,18 @@ class _Launch:
         options = replace(self._launch_options().for_inspection(), checks="memory")
         return self.kernel.prepare(parameters, options)
 
-    def _writer(self, run: Run) -> Writer:
-        """Who stored an element of an output; the run is repeated when it is first asked."""
-        found: list[Writer] = []
+    def _writers(self, run: Run) -> Writers:
+        """Who stored an element of an output; the run is repeated when they are first asked."""
+        from ptxsim.session.inspect.writers import Arrays, Writers
 
-        def who(name: str, index: tuple[int, ...]) -> str | None:
-            if not found:
-                from ptxsim.session.inspect.writers import find_writers
+        def again() -> tuple[Launch, Arrays]:
+            launch, values = self._repeat(run)
+            own = zip(self.kernel.parameters, self._arguments().names())
+            return launch, {
+                name: (parameter.name, values[name]) for parameter, name in own if hasattr(values[name], "shape")
+            }
 
-                launch, values = self._repeat(run)
-                own = zip(self.kernel.parameters, self._arguments().names())
-                arrays = {
-                    name: (parameter.name, values[name]) for parameter, name in own if hasattr(values[name], "shape")
-                }
-                found.append(find_writers(launch, arrays, self.source))
-            return found[0](name, index)
-
-        return who
+        return Writers(again, self.source)
 
     def _notes(self) -> set[str]:
         """The advice that the caller or the file names."""
