@@ -77,13 +77,14 @@ def other_inputs(
             if base is None or now is None:
                 return []
             depends = now[0] != base[0] and not (now[0] != now[0] and base[0] != base[0])
-            if depends or now[1] == base[1] or abs(now[1] - base[1]) > _VISIBLE * abs(base[1]) or not more_runs:
-                break
-            more_runs -= 1  # a rounding may hide so little: other numbers may show it
-        if depends and now[1] == base[1]:
-            extra.setdefault(name, []).append(part)
-        elif not depends and abs(now[1] - base[1]) > _VISIBLE * abs(base[1]):
-            missing.setdefault(name, []).append(part)
+            if depends and now[1] == base[1]:
+                extra.setdefault(name, []).append(part)
+            elif not depends and abs(now[1] - base[1]) > _VISIBLE * abs(base[1]):
+                missing.setdefault(name, []).append(part)
+            elif not depends and now[1] != base[1] and more_runs:
+                more_runs -= 1  # a rounding may hide so little: other numbers may show it
+                continue
+            break
     name, at = own(place) or (f"({ast.unparse(left)})", place)
     element = f"{name}[{','.join(map(str, at))}]"
     said = [f"depends on {_listed(extra, arrays, ' and ')}, as it should not"] if extra else []
