@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
 
 from ptxsim.diagnostic import Finding
-from ptxsim.engine import convergence
 from ptxsim.engine.analysis.interplay import ctas_tell
 from ptxsim.engine.clusters import cluster_at, cluster_index, ctas_of
-from ptxsim.engine.interpreter import fault_finding
+from ptxsim.engine.deadlock import deadlock
 from ptxsim.engine.livelock import Livelock
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.engine.turns import CtaRunner, Engine, Limits, Outcome, Resident, Stopped, Turns
 from ptxsim.machine.cta import Cluster, Warp
-from ptxsim.machine.fault import Wait
-from ptxsim.machine.records import MBarrierRecord
 from ptxsim.machine.state import Machine
 
 LOOK = 100  # rounds between looks for a livelock
@@ -161,7 +157,7 @@ class Grid:
         """A slice for every cluster that may go on, or for all if none knows that it may."""
         if not any(seat.may_go_on for seat in self.seats):
             if all(seat.is_stuck for seat in self.seats):
-                raise Stopped(self._deadlock([seat.cluster.as_cluster() for seat in self.seats]))
+                raise Stopped(deadlock([seat.cluster.as_cluster() for seat in self.seats], self.program))
             for seat in self.seats:
                 seat.may_go_on = True
         # With another seed those that run side by side are interleaved round by round.
@@ -276,52 +272,6 @@ class Grid:
         if op is None:
             return Finding("deadlock", message, help=help)
         return Finding("deadlock", message, op.line, op.column, len(op.opcode), help=help)
-
-    def _deadlock(self, resident: list[Cluster]) -> Finding:
-        """Say who waits for what."""
-        notes, line, first, waiting = [], 0, None, list[list[tuple[MBarrierRecord, int]]]()
-        for cluster in resident:
-            for cta in cluster.ctas:
-                for warp in cta.warps:
-                    found = convergence.stuck(warp, self.program)
-                    if found:
-                        return fault_finding(found[1], found[0], warp)
-                    for split in warp.splits:
-                        wait = warp.waits_for(split)
-                        if isinstance(wait, Wait):
-                            waiting.append(warp.mbarriers(split))
-                            at = convergence.line_of(warp, split, self.program)
-                            notes.append(f"CTA {cta.index} warp {warp.index}, line {at}: {wait.describe()}")
-                            if first is None:
-                                line, first = at, (wait.what, cta.index, warp.index)
-        what, cta_index, warp_index = first or ("nothing", (0, 0, 0), 0)
-        shown = notes[:16] + ([f"and {len(notes) - 16} more"] if len(notes) > 16 else [])
-        return Finding(
-            "deadlock", f"every running warp waits: the first one for {what}", line,
-            notes=tuple(shown), cta=cta_index, warp=warp_index,
-            help=_what_lacks(waiting),
-        )  # fmt: skip
-
-
-def _what_lacks(waiting: list[list[tuple[MBarrierRecord, int]]]) -> str:
-    """What may be wrong where so many lanes of each split wait at mbarriers; nothing is said of splits that wait for something else."""
-    lanes: Counter[int] = Counter()
-    known: dict[int, MBarrierRecord] = {}
-    for mbarriers in waiting:
-        for mbarrier, count in mbarriers:
-            known[mbarrier.word] = mbarrier
-            lanes[mbarrier.word] += count
-    if all(waiting) and len(known) > 1 and all(each.last_line == 0 for each in known.values()):
-        return (
-            "no thread has arrived at any of these mbarriers: the one that is to begin, as the producer of a ring does with a slot that is not used yet, "
-            "waits for parity 1 first, whose phase counts as over"
-        )
-    if all(waiting) and len(known) == 1:
-        [(word, mbarrier)] = known.items()
-        arrived = mbarrier.expected - mbarrier.pending
-        if lanes[word] == arrived and mbarrier.pending:
-            return f"the {arrived} threads that wait have arrived, and it was initialised to wait for {mbarrier.expected}: is the count of the initialisation right?"
-    return "see the list: no thread is left that could bring what they wait for"
 
 
 def _warps(cluster: Cluster) -> Iterator[Warp]:
