@@ -171,6 +171,9 @@ _OUTPUT = [
         multiple=True,
         help="Show an operand at one execution.",
     ),
+    click.option(
+        "--why", multiple=True, metavar="NAME[INDEX]", help="Say who wrote an element, and what it depends on."
+    ),
     click.option("--format", "format", type=click.Choice(FORMATS), default="full", help="How to print."),
     click.option("--report", metavar="OUT.html", help="Write one offline page."),
     click.option("--trace", metavar="OUT.pftrace", help="Write a Perfetto trace."),
@@ -197,6 +200,7 @@ class Request:
     format: str
     report: str | None
     trace: str | None
+    why: tuple[str, ...]
 
 
 def in_order(arguments: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,12 +21,13 @@ from ptxsim.report.operands import operand_text
 from ptxsim.report.selection import chosen, fails_on, parse_names
 from ptxsim.report.style import Paint, paint_for
 from ptxsim.report.summary import summary
-from ptxsim.session.ptxfile.file import FileRun, Options, metrics, run_file
+from ptxsim.session.ptxfile.file import FileRun, Options, described, metrics, run_file
 from ptxsim.source import LARGEST, Source
 from ptxsim.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from ptxsim.profile.cycles import Cycles
+    from ptxsim.programs.why import Remembered
 
 
 def read(
@@ -50,6 +51,11 @@ def execute(request: Request, *, banks: bool = False, profile: int = 0) -> FileR
     select, ignore = parse_names(request.select), parse_names(request.ignore)
     from ptxsim.report.progress import Progress
 
+    if request.why:
+        from ptxsim.programs.why import parse_question
+
+        for question in request.why:
+            parse_question(question)
     with Progress() as progress:
         source = read(request.file, request.entry, request.options.target, request.compiler, request.compiler_flags)
         source = replace(source, has_lines=request.lineinfo)
@@ -88,6 +94,8 @@ def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], s
         body = _body(result, request, paint, more)
     if body:
         click.echo(body)
+    for answer in _answers(result, request):
+        click.echo(answer, err=request.format != "full")
     _write_outputs(result, request.outputs)
     if request.report:
         with Progress(doing="writing the page"):
@@ -107,6 +115,35 @@ def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], s
         click.echo(reason, err=True)
         code = max(code, FINDINGS)
     return code
+
+
+def _answers(result: FileRun, request: Request) -> Iterator[str]:
+    """What there is to say of the elements that are asked about. Raises PtxError where a question names none."""
+    if not request.why or result.run is None:
+        return
+    if result.run.stopped_at is not None:
+        yield "--why: the launch did not come to its end"
+        return
+    from ptxsim.programs.why import Remembered
+
+    kernel, args, names, options = described(result.source, request.entry, request.options)
+    launch = Remembered(kernel, args, options, 0, names)
+    yield from (_answer(launch, text) for text in request.why)
+
+
+def _answer(launch: Remembered, text: str) -> str:
+    from ptxsim.arrays import bad
+    from ptxsim.programs.why import parse_question
+
+    question = parse_question(text)
+    try:
+        found = launch.lineage_of(question)
+    except IndexError as error:
+        return f"--why {text}: {error}"
+    if found is None:
+        help = did_you_mean(question.name, [*launch.pointers()])
+        raise bad(f"--why {text}: no array argument is called {question.name!r}", help)
+    return launch.told(found)
 
 
 def _body(result: FileRun, request: Request, paint: Paint, more: Callable[[FileRun, Paint], str] | None = None) -> str:

@@ -15,6 +15,7 @@ from ptxsim.demangle import demangle, short_name, without_parameters
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.machine.memory import Allocation
 from ptxsim.programs import numba_arrays
+from ptxsim.session.arguments import parameter_bytes
 from ptxsim.session.inspect.lineage import lineage
 from ptxsim.session.inspect.lineage_records import Lineage, Masked, Read
 from ptxsim.session.inspect.steps import Step
@@ -24,7 +25,7 @@ from ptxsim.session.options import LaunchOptions
 from ptxsim.session.parameter_names import names_at_hand
 from ptxsim.session.ptxfile.differences import show
 from ptxsim.session.ptxfile.expressions import evaluate, parse_expression
-from ptxsim.session.views import CPP_TYPES, View, flat, written
+from ptxsim.session.views import CPP_TYPES, View, flat, of_array, written
 from ptxsim.types import TYPES
 
 _NEUTRAL = "right where that changes nothing, as 0 in a sum; not in a maximum, a product or an exponential"
@@ -58,15 +59,27 @@ def parse_question(text: str) -> Question:
 
 
 class Remembered:
-    """A launch that can be repeated from the memory as it was before it."""
+    """A launch that can be repeated from the memory as it was before it.
 
-    def __init__(self, kernel: Kernel, args: Sequence[bytes], options: LaunchOptions, number: int):
+    args: as Kernel.launch takes them; arrays of the host lie in memory of the launch. names: what the author calls the parameters, in their order.
+    """
+
+    def __init__(
+        self, kernel: Kernel, args: Sequence[Any], options: LaunchOptions, number: int, names: Sequence[str] = ()
+    ):
         options = replace(
             options, checks="memory", banks=False, profile=0, progress=None, jobs=1, sample=None, every=None
         )
-        self.kernel, self.args, self.number = kernel, args, number
-        self.views = dict(kernel.views or numba_arrays.views(kernel, args))
+        self.kernel, self.number = kernel, number
         self.launch = kernel.prepare(args, options, is_silent=True)
+        self.args = [parameter_bytes(*given) for given in self.launch.arguments.values]
+        self._given = {parameter.name: name for parameter, name in zip(kernel.parameters, names)}
+        buffers = self.launch.arguments.buffers.items()
+        own = {parameter.removesuffix(".array"): buffer for parameter, buffer in buffers}  # such is a tensor map's
+        self._buffers = {self.names.get(parameter, parameter): buffer for parameter, buffer in own.items()}
+        self.views = dict(kernel.views or numba_arrays.views(kernel, self.args)) | {
+            name: of_array(allocation.address, array) for name, (array, allocation) in self._buffers.items()
+        }
         self.memory = self.launch.memory.copy()
         self.launch.release()
 
@@ -74,11 +87,16 @@ class Remembered:
     def names(self) -> Mapping[str, str]:
         """What their author calls the parameters, by their names in the PTX."""
         kernel = self.kernel
-        return kernel.written or numba_arrays.written(kernel) or names_at_hand(kernel.module.source, kernel.function)
+        return (
+            self._given
+            or kernel.written
+            or numba_arrays.written(kernel)
+            or names_at_hand(kernel.module.source, kernel.function)
+        )
 
     def pointers(self) -> dict[str, tuple[int, Allocation]]:
         """By the names of parameters: the address that each holds, and the allocation that it lies in."""
-        found = {}
+        found = {name: (allocation.address, allocation) for name, (_, allocation) in self._buffers.items()}
         for parameter, value in zip(self.kernel.parameters, self.args):
             if len(value) == 8:
                 address = int.from_bytes(value, "little")

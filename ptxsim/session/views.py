@@ -50,6 +50,12 @@ def flat(address: int, dtype: np.dtype, size: int) -> View:
     return View(address, dtype, (size // dtype.itemsize,), (1,))
 
 
+def of_array(address: int, array: np.ndarray) -> View:
+    """An array of the host's that has been copied to an address, row by row."""
+    strides = [math.prod(array.shape[axis + 1 :]) for axis in range(array.ndim)]
+    return View(address, array.dtype, array.shape, tuple(strides))
+
+
 def written(name: str, indices: np.ndarray, shape: tuple[int, ...]) -> str:
     """Elements in words of Python: `x[3,0:64]`, `x[5:4096:64]`; indices has a row for each."""
     if len(indices) == math.prod(shape):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from ptxsim.arrays import bad
 from ptxsim.demangle import demangle, is_named, is_part
-from ptxsim.diagnostic import Finding, Label, PtxError
+from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.session.launch_checks import shape
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.ptxfile.arguments import Arguments
 from ptxsim.session.ptxfile.directives import Dim3, Directives, ExpectedValue, parse_directives
 from ptxsim.session.ptxfile.expectations import not_judged
-from ptxsim.session.ptxfile.expressions import BANK_COUNTS, GLOBAL_COUNTS, METRICS
-from ptxsim.session.ptxfile.verdict import depends, judged, same, sort_out
+from ptxsim.session.ptxfile.expressions import BANK_COUNTS, METRICS
+from ptxsim.session.ptxfile.verdict import blamed, depends, judged, same, sort_out
 from ptxsim.source import Source, Span
 from ptxsim.spelling import did_you_mean
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ptxsim.session.inspect.writers import Writers
     from ptxsim.session.launch import Launch
     from ptxsim.session.module import Kernel, Module
-    from ptxsim.session.run import BankRow, BankTable, GlobalRow, Run
+    from ptxsim.session.run import Run
 
 DEFAULT_BLOCK = 32
 # Warp instructions after which a file's run is taken for endless, a few minutes either way; --max-steps raises it.
@@ -93,12 +93,7 @@ def run_file(file: str | Path | Source, entry: str | None = None, options: Optio
     source = file if isinstance(file, Source) else Source.from_file(file)
     written, directives = _directives(source, options)
     try:
-        from ptxsim.session.module import Module
-
-        module = Module(source)
-        kernel = module.kernel(_entry_name(module, entry or directives.entry))
-        launch = _Launch(source, written, directives, options, module, kernel)
-        return launch.run()
+        return _launch_of(source, entry, options, written, directives).run()
     except PtxError as error:
         findings = [finding if finding.source else finding.of(source) for finding in error.findings]
         left, expected = sort_out(findings, directives, written)
@@ -112,13 +107,25 @@ def launches(source: Source, entry: str | None = None, options: Options | None =
 
     Addresses and alignment are checked while it runs. Raises PtxError.
     """
+    options = options or Options()
+    return _launch_of(source, entry, options, *_directives(source, options)).watched
+
+
+def described(
+    source: Source, entry: str | None, options: Options
+) -> tuple[Kernel, list[Any], list[str], LaunchOptions]:
+    """A file's kernel, fresh values of its parameters, their names in expectations, and how it is launched. Raises PtxError."""
+    launch = _launch_of(source, entry, options, *_directives(source, options))
+    _, parameters = launch._arguments().bind(launch._seeds()[0])
+    return launch.kernel, parameters, launch._arguments().names(), launch._launch_options()
+
+
+def _launch_of(source: Source, entry: str | None, options: Options, written: Source, directives: Directives) -> _Launch:
     from ptxsim.session.module import Module
 
-    options = options or Options()
-    written, directives = _directives(source, options)
     module = Module(source)
     kernel = module.kernel(_entry_name(module, entry or directives.entry))
-    return _Launch(source, written, directives, options, module, kernel).watched
+    return _Launch(source, written, directives, options, module, kernel)
 
 
 def _directives(source: Source, options: Options) -> tuple[Source, Directives]:
@@ -369,26 +376,3 @@ def metrics(run: Run) -> dict[str, Any]:
         "findings": len(run.findings),
         "warp_instructions": run.warp_instructions,
     }
-
-
-def blamed(finding: Finding, banks: BankTable, counts: Set[str], source: Source) -> Finding:
-    """A failed expectation of counts with the instruction that costs most beyond what it needs, and what would help it.
-
-    source: the PTX, whose author may have written another file; then the instruction is shown at that file's line.
-    """
-    rows: Sequence[BankRow | GlobalRow] = banks.global_rows if counts & set(GLOBAL_COUNTS) else banks.rows
-    costly = [row for row in rows if row.excess > 0]
-    if finding.name != "expectation-failed" or not costly:
-        return finding
-    row = max(costly, key=lambda row: (getattr(row, "worst", 0), row.excess))
-    why, origin = row.why.partition("; ")[0], source.origin(row.line)
-    notes = finding.notes
-    labels: tuple[Label, ...] = (Label(row.line, why, length=len(row.instruction)),)
-    if source.made_from is not None:
-        notes = (*notes, f"most at {source.place(row.line)}, {row.instruction}: {why}")
-        is_there = origin is not None and source.original(origin.file) is source.made_from
-        labels = (Label(origin.line, why, origin.column),) if origin is not None and is_there else ()
-    fixes = getattr(row, "fixes", ())
-    return replace(
-        finding, labels=(*finding.labels, *labels), notes=notes, help=finding.help or "; or ".join(fixes) or None
-    )

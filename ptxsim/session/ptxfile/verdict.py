@@ -1,14 +1,19 @@
-"""What a file expects against what a run gave: values, and findings that should appear."""
+"""What a file expects against what a run gave: values, findings that should appear, and what costs too much."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.diagnostic import Finding, Label, PtxError
 from ptxsim.session.ptxfile.directives import Directives, ExpectedFinding, ExpectedValue
 from ptxsim.session.ptxfile.expectations import Writer, check_comparison
+from ptxsim.session.ptxfile.expressions import GLOBAL_COUNTS
 from ptxsim.source import Source, Span
+
+if TYPE_CHECKING:
+    from ptxsim.session.run import BankRow, BankTable, GlobalRow
 
 
 def judged(expectation: ExpectedValue, names: Mapping[str, Any], writer: Writer | None = None) -> list[Finding]:
@@ -63,3 +68,26 @@ def _not_seen(wanted: ExpectedFinding, findings: list[Finding]) -> Finding:
     return Finding(
         "expectation-failed", f"{wanted.name}{place} was expected and did not appear", notes=(seen,) if seen else ()
     ).at(wanted.span)
+
+
+def blamed(finding: Finding, banks: BankTable, counts: Set[str], source: Source) -> Finding:
+    """A failed expectation of counts with the instruction that costs most beyond what it needs, and what would help it.
+
+    source: the PTX, whose author may have written another file; then the instruction is shown at that file's line.
+    """
+    rows: Sequence[BankRow | GlobalRow] = banks.global_rows if counts & set(GLOBAL_COUNTS) else banks.rows
+    costly = [row for row in rows if row.excess > 0]
+    if finding.name != "expectation-failed" or not costly:
+        return finding
+    row = max(costly, key=lambda row: (getattr(row, "worst", 0), row.excess))
+    why, origin = row.why.partition("; ")[0], source.origin(row.line)
+    notes = finding.notes
+    labels: tuple[Label, ...] = (Label(row.line, why, length=len(row.instruction)),)
+    if source.made_from is not None:
+        notes = (*notes, f"most at {source.place(row.line)}, {row.instruction}: {why}")
+        is_there = origin is not None and source.original(origin.file) is source.made_from
+        labels = (Label(origin.line, why, origin.column),) if origin is not None and is_there else ()
+    fixes = getattr(row, "fixes", ())
+    return replace(
+        finding, labels=(*finding.labels, *labels), notes=notes, help=finding.help or "; or ".join(fixes) or None
+    )
