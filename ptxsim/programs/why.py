@@ -30,6 +30,7 @@ from ptxsim.types import TYPES
 
 _NEUTRAL = "right where that changes nothing, as 0 in a sum; not in a maximum, a product or an exponential"
 _MOST_STEPS = 16  # lines whose values are told
+_MOST_VALUES = 3  # of a line
 _QUESTION = re.compile(r"\s*(?P<name>[A-Za-z_$]\w*)\s*\[(?P<index>[-\d\s,*+()]+)\](?::(?P<type>\w+))?\s*")
 
 
@@ -214,20 +215,16 @@ class Remembered:
         return lines
 
     def _steps(self, found: Lineage) -> list[str]:
-        """The value of each line on the way, where there are several lines: of its values the one that is nearest to the element."""
-        values: dict[tuple[str, str], Step] = {}
-        narrow = {
-            read.op.site for read in found.reads if read.dtype.itemsize != 4
-        }  # 32 bits of these are several numbers
-        for step in found.steps:
-            if step.op.site in narrow and np.dtype(type(step.value)).itemsize == 4:
-                continue
-            values.setdefault(self._place(step.op.line), step)
-        told = [
-            f"    {place.rpartition(':')[2]}: {show(step.value)} | {text}"
-            for (place, text), step in sorted(values.items(), key=lambda each: each[1].number)
-            if text
-        ]
+        """The values of each line on the way, where there are several lines: what its operations last computed for the element."""
+        values: dict[tuple[str, str], dict[int, Step]] = {}
+        for step in found.steps:  # the nearest to the element first
+            values.setdefault(self._place(step.op.line), {}).setdefault(step.op.site, step)
+        lines = []
+        for (place, text), steps in values.items():
+            last = sorted(steps.values(), key=lambda step: step.number)[-_MOST_VALUES:]
+            shown = ", ".join(dict.fromkeys(show(step.value) for step in last))
+            lines.append((last[-1].number, f"    {place.rpartition(':')[2]}: {shown} | {text}", text))
+        told = [line for _, line, text in sorted(lines) if text]
         return ["values on the way to it, of each line the last:", *told[-_MOST_STEPS:]] if len(told) > 1 else []
 
     def _by_line(self, reads: list[Read]) -> list[Read]:

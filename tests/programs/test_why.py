@@ -157,6 +157,30 @@ def test_the_values_on_the_way(engine):
     assert told == ["37 ld.global.f32", "74 add.f32", "74 ld.shared.f32", "75 add.f32"]
 
 
+@pytest.mark.parametrize("rows_are_loaded", [False, True])
+@pytest.mark.parametrize(
+    ("index", "told"), [(5, ["29 ld.global.f32", "58 add.f32"]), (4, ["29 ld.global.f32", "87 mul.f32"])]
+)
+def test_halves_that_go_through_matrices_in_shared_memory(engine, index, told, rows_are_loaded):
+    """Each lane packs 3 a[i] and 2 a[i], which go through stmatrix, or ldmatrix, to the lane that is as far from the other end."""
+    body = (
+        "    .shared .align 16 .b8 tile[128];\n    .reg .b32 %s, %row, %turned;\n" + load("%i")
+        + "    add.f32 %y, %x, %x;\n    mul.f32 %sum, %x, 0f40400000;\n    cvt.rn.f16x2.f32 %k, %y, %sum;\n    mov.u32 %s, tile;\n"
+        "    mov.u32 %turned, %tid.x;\n    and.b32 %row, %turned, 7;\n    mad.lo.u32 %row, %row, 16, %s;\n"
+        "    sub.u32 %turned, 31, %turned;\n    mad.lo.u32 %turned, %turned, 4, %s;\n"
+    )  # fmt: skip
+    store, load_ = "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%row], {{%k}}", "ld.shared.b32 %k, [%turned]"
+    if rows_are_loaded:
+        store, load_ = "st.shared.b32 [%turned], %k", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%k}}, [%row]"
+    body += f"    {store};\n    bar.warp.sync -1;\n    {load_};\n".replace("{{", "{").replace("}}", "}")
+    (said,) = ask(body + "    st.global.b32 [%out], %k;\n", f"out[{index}]:f16", engine=engine, a=np.arange(64))
+    way = said.partition("values on the way to it, of each line the last:\n")[2].splitlines()
+    shown = [line.partition(": ")[2].replace("| ", "").split() for line in way if " | " in line]
+    assert (
+        [f"{words[0]} {words[1]}" for words in shown][: len(told)] == told and said.count("29") and " 30 " not in said
+    )
+
+
 def test_an_index_that_is_loaded_stays_one(engine):
     body = (
         load("%i", "%b", "%y")

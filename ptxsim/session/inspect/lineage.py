@@ -45,7 +45,7 @@ def lineage(launch: Launch, before: GlobalMemory, allocation: Allocation, index:
             limits = Limits(_LONGER * machine.warp_instructions + 10_000)
             is_short = launch.sampled is not None or machine.warp_instructions <= _SHORT
             if is_short and (found.dtype.kind == "f" or "float" in found.dtype.name):
-                steps = Steps((cta, warp, lane), found.by[0], stores.part)
+                steps = Steps((cta, warp, lane), found.by[0], stores.part, found.dtype)
                 launch.run_grid(memory=before.copy(), watch=steps, limits=limits)
                 found.steps = steps.found()
             Trials(launch, before, found, kinds, limits).look(Loads(cta, warp, lane))
