@@ -33,6 +33,10 @@ def command(program: str, arguments: Sequence[str], wanted: Wanted, *, cuda_is_c
         # Runs what follows as Python would.
         through = ["-m", "ptxsim.triton"] if cuda_is_cpu else []
         return Command([sys.executable, *through, program, *arguments], variables)
+    if program.startswith("-"):
+        raise _problem(
+            f"exec has no option {program}", "ptxsim exec --help lists them; ptxsim run, of one launch, has more"
+        )
     path = shutil.which(program)
     if path is None:
         what = "cannot be executed" if os.path.exists(program) else "is no file or command"
