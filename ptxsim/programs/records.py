@@ -54,7 +54,10 @@ def remarks(records: list[Record], why: Sequence[str]) -> list[str]:
     answered = {text for record in records for text in record.get("answered", ())}
     unanswered = [text for text in why if text not in answered]
     found = [f"--why {text}: no launch has a parameter of that name whose array it stores to" for text in unanswered]
-    if records and not why and not finding_names(records):
+    levels = {level for level, _ in finding_names(records)}
+    if "note" in levels:
+        found.append("notes, of what is no error, stand in --format json")
+    if records and not why and not levels - {"note"}:
         found.append(
             "where numbers are wrong all the same: --why 'NAME[INDEX]', of a kernel's parameter, says who wrote an element, and from what"
         )

@@ -13,7 +13,7 @@ from ptxsim.cli import main
 from ptxsim.diagnostic import PtxError
 from ptxsim.programs.collector import Collector
 from ptxsim.programs.page import page
-from ptxsim.programs.records import read, summary
+from ptxsim.programs.records import read, remarks, summary
 from ptxsim.programs.wanted import Wanted
 from ptxsim.session.options import LaunchOptions
 
@@ -145,3 +145,10 @@ def test_without_triton_it_says_what_to_install(monkeypatch):
         pass
     (finding,) = caught.value.findings
     assert finding.help == "pip install ptxsim[triton]"
+
+
+def test_notes_and_wrong_numbers_are_spoken_of_at_the_end():
+    note = {"level": "note", "name": "race-global"}
+    said = remarks([{"grid": [1, 1, 1], "findings": [note]}], ())
+    assert [text.split(",")[0] for text in said] == ["notes", "where numbers are wrong all the same: --why 'NAME[INDEX]'"]
+    assert remarks([{"grid": [1, 1, 1], "findings": [note | {"level": "error"}]}], ()) == []
