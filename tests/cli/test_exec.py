@@ -100,12 +100,12 @@ def test_findings_are_told_once_and_counted(tmp_path, capsys):
 
 
 def test_what_may_keep_launches_away_is_said_where_nothing_was_found(capsys):
-    for size, remarks in ((32, "ptxsim: a static runtime\n"), (64, "")):
+    for size, told in ((32, "ptxsim: a static runtime\n"), (64, "")):
         collector = Collector(Wanted(told="concise"))
         launch(collector, block=size)
         capsys.readouterr()
         collector.finish(["a static runtime"])
-        assert capsys.readouterr().err == remarks
+        assert capsys.readouterr().err == told
 
 
 def test_only_what_is_wanted_is_looked_at():
