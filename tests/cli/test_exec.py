@@ -150,5 +150,8 @@ def test_without_triton_it_says_what_to_install(monkeypatch):
 def test_notes_and_wrong_numbers_are_spoken_of_at_the_end():
     note = {"level": "note", "name": "race-global"}
     said = remarks([{"grid": [1, 1, 1], "findings": [note]}], ())
-    assert [text.split(",")[0] for text in said] == ["notes", "where numbers are wrong all the same: --why 'NAME[INDEX]'"]
+    assert [text.split(",")[0] for text in said] == [
+        "notes",
+        "where numbers are wrong all the same: --why 'NAME[INDEX]'",
+    ]
     assert remarks([{"grid": [1, 1, 1], "findings": [note | {"level": "error"}]}], ()) == []
