@@ -14,8 +14,9 @@ from ptxsim.profile.model.encode import Code, encode, parameters
 from ptxsim.profile.model.entries import ATOMIC, CONST
 from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.replay_entries import for_replay
+from ptxsim.profile.model.sharing import atomic_rate, readers
 from ptxsim.profile.model.spins import awaited, last_turns, spin_loops
-from ptxsim.profile.model.trace import Trace, atomic_rate, readers
+from ptxsim.profile.model.trace import Trace
 
 if TYPE_CHECKING:
     from ptxsim.profile.model.replay_state import Machine

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from ptxsim.profile.model.entries import ARRIVE, ENTRY, LEAVE, LOAD, STORE
 from ptxsim.profile.model.figures import H200
 from ptxsim.profile.model.replay_entries import for_replay
-from ptxsim.profile.model.trace import Trace, lines_of, readers
+from ptxsim.profile.model.sharing import readers
+from ptxsim.profile.model.trace import Trace, lines_of
 from ptxsim.session.ptxfile.file import Options, run_file
 from tests.helpers import CASES
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from ptxsim import arrays
 from ptxsim.diagnostic import PtxError
-from ptxsim.session.ptxfile.differences import pattern_of
 from ptxsim.session.ptxfile.expectations import check_comparison, explain_difference, parse_comparison
 from tests.helpers import run_text
 
@@ -267,23 +266,6 @@ def test_any_text_is_an_answer_or_a_finding(text):
         check(f"D == {text}", D=np.ones(3, np.float32), A=np.ones(3, np.float32))
     except PtxError as error:
         assert error.findings
-
-
-@pytest.mark.parametrize(
-    ("indices", "text"),
-    [
-        (np.s_[3, :], ", exactly those in row 3"),
-        (np.s_[:, 1::2], ", exactly those with column bit 0 set"),
-        (np.s_[8:16, 0:2], ", exactly those at [8:16,0:2]"),
-        (np.s_[5::4, :], ", exactly those at [5:14:4,:]"),
-        (([1, 2, 13], [3, 8, 5]), ""),
-        (np.s_[:, :], ", every one"),
-    ],
-)
-def test_patterns_over_index_bits(indices, text):
-    wrong = np.zeros((16, 16), bool)
-    wrong[indices] = True
-    assert pattern_of(wrong) == text
 
 
 def test_an_element_of_a_part_is_told_by_its_place_in_the_whole():

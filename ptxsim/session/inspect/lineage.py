@@ -13,7 +13,7 @@ from ptxsim.numerics.host import with_ieee
 from ptxsim.session.inspect.influence import Trials
 from ptxsim.session.inspect.lineage_records import Kinds, Lineage
 from ptxsim.session.inspect.steps import Steps
-from ptxsim.session.inspect.touches import Loads, Stores, Touched
+from ptxsim.session.inspect.touches import ElementStores, Loads, Touched
 from ptxsim.session.launch import Launch
 
 _SHORT = 50_000  # warp instructions of a grid of which no CTA can be run alone, and that is run in the interpreter
@@ -33,7 +33,7 @@ def lineage(launch: Launch, before: GlobalMemory, allocation: Allocation, index:
     if not -count <= index < count:
         raise IndexError(f"it has {count} elements")
     index %= count
-    stores = Stores(allocation, dtype.itemsize, index)
+    stores = ElementStores(allocation, dtype.itemsize, index)
     launch.run_grid([stores], memory=before.copy())
     old, new = (memory.view(allocation)[: count * dtype.itemsize].view(dtype)[index] for memory in (before, after))
     found = Lineage(allocation, dtype, index, old, new, stores.stored, times=stores.times, ctas=len(stores.ctas))

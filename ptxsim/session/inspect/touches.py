@@ -6,26 +6,35 @@ import numpy as np
 
 from ptxsim.arrays import dtype_of
 from ptxsim.engine.program.operation import Op
-from ptxsim.lanes import LANES
+from ptxsim.lanes import word_mask
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.memory import Allocation
 from ptxsim.session.launch import Launch
 
-_STORES = frozenset({Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.ASYNC_WRITE})
+STORES = frozenset({Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.ASYNC_WRITE})
 _LOADS = frozenset({Event.LOAD, Event.ATOMIC, Event.CAS, Event.ASYNC_READ})
 
 
-def _flat(records: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def flat(records: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Row, lane, address and bytes of every lane's access."""
-    active = (records["mask"][:, None] >> np.arange(LANES, dtype=np.uint32) & 1).astype(bool)
-    row, lane = np.nonzero(active)
+    row, lane = np.nonzero(word_mask(records["mask"]))
     return row, lane, records["addresses"][row, lane].astype(np.int64), records["width"][row].astype(np.int64)
+
+
+def elements_of(
+    address: np.ndarray, width: np.ndarray, start: int, count: int, size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """For accesses of so many bytes each, (accesses, elements of the widest): the number of each element of an array of `count`, `size` bytes
+    each, that begins at `start`; and whether it is one that the access touches."""
+    offsets = np.arange(0, int(width.max(initial=0)), size)
+    element = (address[:, None] + offsets - start) // size
+    return element, (offsets < width[:, None]) & (element >= 0) & (element < count)
 
 
 class Touched(Observer):
     """Which instructions access what: by site, the first address."""
 
-    events = _STORES | _LOADS
+    events = STORES | _LOADS
     spaces = frozenset({Space.GLOBAL})
 
     def __init__(self, launch: Launch):
@@ -33,7 +42,7 @@ class Touched(Observer):
         self.sites: dict[tuple[int, int], int] = {}  # by site and page, an address
 
     def consume(self, records: np.ndarray) -> None:
-        row, _, address, _ = _flat(records[records["space"] == Space.GLOBAL])
+        row, _, address, _ = flat(records[records["space"] == Space.GLOBAL])
         sites = records[records["space"] == Space.GLOBAL]["site"][row]
         for key in np.unique(np.stack([sites, address >> 9], axis=1), axis=0).tolist():
             self.sites.setdefault((key[0], key[1]), key[1] << 9)
@@ -55,10 +64,10 @@ def type_of(op: Op) -> np.dtype | None:
     return dtype_of(names.get((t.kind, t.bits), t.name))
 
 
-class Stores(Observer):
+class ElementStores(Observer):
     """Who stores to one element, and to which elements of its allocation anything is."""
 
-    events = _STORES
+    events = STORES
     spaces = frozenset({Space.GLOBAL})
 
     def __init__(self, allocation: Allocation, size: int, index: int):
@@ -70,10 +79,8 @@ class Stores(Observer):
 
     def consume(self, records: np.ndarray) -> None:
         records = records[records["space"] == Space.GLOBAL]
-        row, lane, address, width = _flat(records)
-        offsets = np.arange(0, int(width.max(initial=0)), self.size)
-        element = (address[:, None] + offsets - self.start) // self.size
-        hit = (offsets < width[:, None]) & (element >= 0) & (element < len(self.stored))
+        row, lane, address, width = flat(records)
+        element, hit = elements_of(address, width, self.start, len(self.stored), self.size)
         self.stored[element[hit]] = True
         mine = np.nonzero((hit & (element == self.index)).any(axis=1))[0]
         self.times += len(mine)
@@ -97,7 +104,7 @@ class Loads(Observer):
 
     def consume(self, records: np.ndarray) -> None:
         records = records[records["space"] == Space.GLOBAL]
-        row, lane, address, width = _flat(records)
+        row, lane, address, width = flat(records)
         found = np.stack([records["site"][row], address, width], axis=1)
         for site, start, size in np.unique(found, axis=0).tolist():
             self.ranges.setdefault(site, set()).add((start, size))

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ptxsim.diagnostic import Label
-from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.session.inspect.operands import names_in
+from ptxsim.session.inspect.touches import STORES, elements_of, flat
 from ptxsim.session.launch import Launch
 from ptxsim.session.views import box, written
 from ptxsim.source import Source
@@ -18,16 +18,13 @@ from ptxsim.source import Source
 WINDOW = 1 << 22  # elements of an array that are remembered: 20 bytes each
 _SHOWN = 4  # lines that are named
 _MOST_WRITTEN = 1 << 16  # elements that may take several ranges
-_STORES = frozenset({Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.ASYNC_WRITE})
-
-
 Thread = tuple[int, int, int]  # CTA, warp, lane
 
 
 class Stores(Observer):
     """Remembers, for every element of some buffers, the last instruction and thread that stored to it."""
 
-    events = _STORES
+    events = STORES
     spaces = frozenset({Space.GLOBAL})
 
     def __init__(self, buffers: dict[str, tuple[int, int, int]]):
@@ -40,15 +37,9 @@ class Stores(Observer):
 
     def consume(self, records: np.ndarray) -> None:
         records = records[records["space"] == Space.GLOBAL]
-        lanes = np.arange(LANES, dtype=np.uint32)
-        active = (records["mask"][:, None] >> lanes & 1).astype(bool)
-        row, lane = np.nonzero(active)
-        address = records["addresses"][row, lane].astype(np.int64)
-        width = records["width"][row].astype(np.int64)
+        row, lane, address, width = flat(records)
         for name, (start, count, size) in self.buffers.items():
-            offsets = np.arange(0, int(width.max(initial=0)), size)
-            element = (address[:, None] + offsets - start) // size
-            hit = (offsets < width[:, None]) & (element >= 0) & (element < count)
+            element, hit = elements_of(address, width, start, count, size)
             # Row-major, so in the order of the run: where two records store to one element, the later one stays.
             access, part = np.nonzero(hit)
             which = row[access]
