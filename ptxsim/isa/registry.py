@@ -29,6 +29,7 @@ from ptxsim.isa.operand import Addr, Imm, Kind, Reg, Value
 Rule = Callable[[Words], "str | None"]
 Folds = Callable[[Words], bool]
 Effect = TypeVar("Effect", bound="Callable[..., Any] | None")
+Said = TypeVar("Said")
 Kinds = dict[str, Kind]  # of operands, by name
 Declare = Callable[..., object]  # `declare`, or what gives its forms an effect
 Options = dict[str, Any]  # arguments of `instruction` that several notations share
@@ -218,6 +219,14 @@ def forms(name: str) -> list[Form]:
         made = [make() for make in _DECLARED.get(name, ())]
         found = _FORMS[name] = sorted(made, key=lambda form: form.definition.effect is None)
     return found
+
+
+def by_name(said: Iterable[tuple[Form, Said]]) -> dict[str, list[Said]]:
+    """What is said of forms, by the names they share, in order of names."""
+    found: dict[str, list[Said]] = {}
+    for form, what in said:
+        found.setdefault(form.name, []).append(what)
+    return dict(sorted(found.items()))
 
 
 def names() -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ptxsim.checks.active_masks import shuffles_by_active_masks
@@ -97,11 +98,10 @@ def _with_waits(launch: Launch, findings: list[Finding], before: GlobalMemory, s
 
 def _slow_path(program: Program, machine: Machine) -> list[SlowPath]:
     """What took the slow path, in the order of the text."""
-    counts: Counter[tuple[int, str, str]] = Counter()
-    for (site, why), count in machine.slow_path.items():
-        op = program.ops[site]
-        counts[op.line, op.opcode, why] += count
-    return [SlowPath(opcode, line, count, why) for (line, opcode, why), count in sorted(counts.items())]
+    rows: Counter[SlowPath] = Counter()  # rows that would read alike are one
+    for (site, why), count in sorted(machine.slow_path.items()):
+        rows[SlowPath(program.ops[site].opcode, program.ops[site].line, 0, why)] += count
+    return [replace(row, count=count) for row, count in sorted(rows.items(), key=lambda item: item[0].line)]
 
 
 def _bank_counter(launch: Launch, keep: bool) -> BankCounter:

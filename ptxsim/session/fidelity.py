@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from ptxsim.diagnostic import PtxError
 from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.isa.registry import by_name
 from ptxsim.types import Target, parse_target
 
 # Targets whose results were recorded on hardware and are reproduced bit for bit.
@@ -24,13 +25,9 @@ RANKS = ("exact", "modeled", "bounded")
 @fact
 def fidelity(program: Program, target: Target, numerics: str = "target") -> dict[str, str]:
     """exact, modeled or bounded by instruction kind; `numerics` as the launch has it. What has no effect is left out."""
-    kinds: dict[str, str] = {}
-    for op in program.ops:
-        trust = _trust(op, target, numerics) if op.definition.modeled else None
-        if trust is not None:
-            name = op.bound.form.name
-            kinds[name] = max(kinds.get(name, "exact"), trust, key=RANKS.index)
-    return dict(sorted(kinds.items()))
+    modeled = (op for op in program.ops if op.definition.modeled)
+    said = [(op.bound.form, trust) for op in modeled if (trust := _trust(op, target, numerics)) is not None]
+    return {kind: max(trusts, key=RANKS.index) for kind, trusts in by_name(said).items()}
 
 
 def _trust(op: Op, target: Target, numerics: str) -> str | None:

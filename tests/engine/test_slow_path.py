@@ -18,7 +18,7 @@ MISSING, UNUSUAL = "no native lowering", "a fault or a case that native code lea
         ("bar.sync 0; shfl.sync.idx.b32 %r4, %r5, 0, 31, 0xffffffff;", []),
         (
             "isspacep.shared %p2, %d0; add.u32 %r4, %r4, 1; isspacep.global %p2, %d0;",
-            [("isspacep.global", 4, MISSING), ("isspacep.shared", 4, MISSING)],
+            [("isspacep.shared", 4, MISSING), ("isspacep.global", 4, MISSING)],
         ),
         (
             "mov.u32 %r4, 0; L: add.u32 %r4, %r4, 1; isspacep.shared %p2, %d0; setp.lt.u32 %p2, %r4, 10; @%p2 bra L;",

@@ -24,19 +24,13 @@ TEXT_ROOMS = {
     "ptxsim.numerics.forms": "reads the arithmetic of an opcode, for the library of numerics alone",
     "ptxsim.numerics.mufu": "has a function for every opcode of the unit, for the library of numerics alone",
 }
-# What only makes a message or a report, and no effect: file and code.
-ALLOWED = {
-    ("session/execution.py", "counts[op.line, op.opcode, why]"): "the report of slow paths counts by it",
-    ("session/fidelity.py", "kinds[name]"): "the report of trust has a row by name",
-    ("session/fidelity.py", "kinds.get(name, 'exact')"): "the same",
-    ("engine/program/operation.py", "find.__qualname__"): "facts of a program are kept by the name of what finds them",
-}
 # Where Python functions that are no effects have names.
 NAMED = {
     "jit": "bodies",
     "lanes.py": "operations on lanes that emitted code has by the same name",
     "arrays.py": "makers of arrays, as the command line names them",
     "numerics/fused_numba.py": "names what it makes",
+    "engine/program/operation.py": "facts of programs, which are kept on disk under the names of what finds them",
 }
 # Tables of what functions are registered for families; and rows of tables about matrix products, which have families of their own.
 REGISTERED = {"LOWERINGS"}
@@ -191,9 +185,8 @@ def test_nothing_tells_an_instruction_by_its_text():
         if not any(module == room or module.startswith(f"{room}.") for room in TEXT_ROOMS)
         for use in uses(path)
     ]
-    wrong = [f"{file}:{line}: {code}" for file, code, line in found if (file, code) not in ALLOWED]
+    wrong = [f"{file}:{line}: {code}" for file, code, line in found]
     assert not wrong, "ask the operation for its facts (isa.facts):\n" + "\n".join(wrong)
-    assert not ALLOWED.keys() - {(file, code) for file, code, _ in found}, "these are gone: take them off the list"
 
 
 def test_nothing_that_judges_tells_an_instruction_by_its_text():
