@@ -157,19 +157,22 @@ def main() -> int:
             print(f"{verdict.program}:{verdict.mutant.line}: {verdict.mutant.kind}: {verdict.what}  ({verdict.shown})")
         if not verdict.what.startswith("illegal"):
             verdicts.append(verdict)
-    known, equal, unknown = known_misses(), set(), 0
+    known, equal, unexplained = known_misses(), set(), list[str]()
     for n, verdict in enumerate(verdicts):
         if verdict.what != "missed":
             continue
         what, reason = known.get((verdict.program, verdict.mutant.kind, str(verdict.mutant.line)), ("missed", ""))
         if what == "equivalent":
             equal.add(n)
-        unknown += not reason
         place = f"{verdict.program}:{verdict.mutant.line}: {verdict.mutant.kind}"
         print(f"{place}: {what}{reason and ': ' + reason}  ({verdict.shown})")
+        if not reason:
+            unexplained.append(place)
     table(verdicts, equal)
     print(f"{len(right)} programs, {illegal} mutants that are no legal PTX left out")
-    return 1 if unknown or crashes or dirty else 0
+    if unexplained:
+        print(f"missed, and not in {KNOWN.relative_to(ROOT)}:", *unexplained, sep="\n    ")
+    return 1 if unexplained or crashes or dirty else 0
 
 
 if __name__ == "__main__":

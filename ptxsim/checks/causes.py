@@ -6,6 +6,7 @@ A stretch is code without a branch, a label that a branch goes to, or a synchron
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ptxsim.diagnostic import NOT_BEGUN, Finding
 from ptxsim.engine.program.operation import Program, fact
@@ -43,6 +44,18 @@ def waits_for_products(program: Program) -> frozenset[int]:
     """The lines that wait for asynchronous products, where those end for other warps."""
     wait = Synchronisation(Mechanism.PRODUCT_GROUP, Role.WAIT)
     return frozenset(op.line for op in program.ops if op.synchronises == wait)
+
+
+def without_overflows_of_missing_waits(program: Program, findings: list[Finding]) -> list[Finding]:
+    """One finding where a copy is not waited for, and so the mbarrier that it completes is arrived at again too early, which ends the run."""
+    copies = {op.line for op in program.ops if op.completes_by is Mechanism.MBARRIER}
+    overflows = [finding for finding in findings if finding.name == "mbarrier-overflow"]
+    notes = tuple(f"mbarrier-overflow at line {each.line} comes of it, too: {each.message}" for each in overflows)
+    for n, finding in enumerate(findings):
+        if finding.name == "missing-wait" and not copies.isdisjoint(label.line for label in finding.labels):
+            told = replace(finding, notes=(*finding.notes, *notes))
+            return [each for each in (*findings[:n], told, *findings[n + 1 :]) if each not in overflows]
+    return findings
 
 
 def without_echoes(program: Program, source: Source, findings: list[Finding]) -> list[Finding]:

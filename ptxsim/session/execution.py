@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ptxsim.checks.active_masks import shuffles_by_active_masks
-from ptxsim.checks.causes import without_echoes
+from ptxsim.checks.causes import without_echoes, without_overflows_of_missing_waits
 from ptxsim.checks.registers import unwritten_reads
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.grid import Hook
@@ -66,7 +66,7 @@ def execute(
             findings += shuffles_by_active_masks(program)
         findings = without_echoes(program, source, findings)
         if before is not None:
-            findings = _with_waits(launch, findings, before, start)
+            findings = without_overflows_of_missing_waits(program, _with_waits(launch, findings, before, start))
             findings = repetitions.settled(findings, before, machine)
         outputs = launch.copy_out()
     finally:

@@ -70,6 +70,14 @@ def test_copies_of_an_unrolled_loop_are_one_place(engine):
     run = run_file(source, options=Options(engine=engine))
     [finding] = [finding for finding in run.expected if OVER in finding.message]
     assert finding.source_line == 29 and source.origin(finding.labels[0].line).line == 27
+    assert not run.findings and finding.notes[-1].startswith("mbarrier-overflow at line 368 comes of it, too: ")
+
+
+def test_an_overflow_after_a_copy_that_was_not_waited_for_is_a_note(engine):
+    wait = "mbarrier.try_wait.parity.shared.b64 %q, [full], %parity;"
+    run = run_text(changed("bulk/parity_turned.ptx", (wait, "setp.eq.u32 %q, 0, 0;")), engine=engine)
+    [finding] = [finding for finding in run.findings if finding.name != "expectation-failed"]
+    assert finding.name == "missing-wait" and finding.line == 41 and "mbarrier-overflow" in finding.notes[-1]
 
 
 def test_a_producer_that_begins_with_parity_0_is_told_to_begin_with_1(engine):
