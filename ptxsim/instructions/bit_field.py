@@ -29,7 +29,7 @@ def population_count(a: LaneValue) -> LaneValue:
     return lanes.cast(lanes.population_count(a), "u32")
 
 
-@instruction("clz.type d, a", cost=by_width("clz", "convert"), type="b32 b64", operands=_NUMBER)
+@instruction("clz.type d, a", cost=by_width("clz", "find"), type="b32 b64", operands=_NUMBER)
 @computes(folds=True)
 def count_leading_zeros(a: LaneValue) -> LaneValue:
     return lanes.cast(lanes.count_leading_zeros(a), "u32")
@@ -41,7 +41,7 @@ def reverse(a: LaneValue) -> LaneValue:
     return lanes.reverse_bits(a)
 
 
-@instruction("bfind{.shiftamt}.type d, a", cost="convert", type=WORDS, operands=_NUMBER)
+@instruction("bfind{.shiftamt}.type d, a", cost="find", type=WORDS, operands=_NUMBER)
 @computes(folds=True)
 def find_leading(a: LaneValue, *, type: ScalarType, shiftamt: bool) -> LaneValue:
     """The highest bit that is not the sign, as its number or as the left shift that brings it to the top; or -1."""

@@ -29,7 +29,7 @@ def fidelity(words: Words, recorded: bool) -> str | None:
 
 # Where denormals are not flushed, what the special-function unit computes is scaled before and after; angles are reduced first.
 _SCALED = {
-    "rcp": "rcp.approx.f32", "sqrt": "scaled", "rsqrt": "scaled", "lg2": "scaled", "sin": "ranged", "cos": "ranged",
+    "rcp": "rcp.approx.f32", "sqrt": "scaled", "rsqrt": "scaled", "lg2": "scaled", "ex2": "scaled", "sin": "ranged", "cos": "ranged",
 }  # fmt: skip
 
 

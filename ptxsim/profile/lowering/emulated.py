@@ -41,7 +41,7 @@ SEQUENCES: dict[str, tuple[list[str], float]] = {
     "predicate64": (["alu"] * 2, 8),
     "bfe": (["alu"] * 2, 8),
     "bfi": (["alu"] * 2, 10),
-    "clz": (["convert", "alu"], 23),
+    "clz": (["find", "alu"], 23),
     "mul24": (["alu", "imad"], 10),
     "tf32.rna": (["alu", "imad", "alu"], 23),
     "fns": (["alu"] * 30 + ["convert"] * 4, 182),

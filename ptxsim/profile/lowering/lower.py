@@ -80,7 +80,9 @@ class Lowering(Assembly):
         needed, spilled = self._needed(blocks, tight, live_out, given), 0
         if needed > self.allowed:
             needed, spilled = self.allowed, spill(Pressure(self, blocks, self.like), blocks, self.allowed - RESERVED)
-        return MachineProgram(blocks, self.slots, needed, variants, frozenset(self.unknown), spilled=spilled)
+        return MachineProgram(
+            blocks, self.slots, needed, variants, frozenset(self.unknown), spilled=spilled, successors=self.graph.successors
+        )  # fmt: skip
 
     def _given(self, live: int) -> int:
         """Registers that so many live ones may spread over: what lets an SM be full of warps, or the step of allocation that they need."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -126,6 +127,7 @@ class MachineProgram:
     segments: list[Segment] = field(default_factory=list)
     spilled: int = 0  # bytes of a thread's registers that are stored and loaded again, in the text of the code
     silent: frozenset[int] = frozenset()  # PTX blocks whose instructions are all part of segments of others
+    successors: Sequence[Sequence[int]] = ()  # of each PTX block
 
     @property
     def code_bytes(self) -> int:

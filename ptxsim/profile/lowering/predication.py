@@ -1,17 +1,34 @@
-"""Short branches that the assembler turns into predicates."""
+"""Branches over little code, which the assembler turns into predicates.
+
+Limits are those of ptxas 13.0 for sm_90, found with blocks of growing size.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ptxsim.engine.program.operation import Op
 from ptxsim.isa.facts import Control
-from ptxsim.profile.lowering.fusion import Fusion
-from ptxsim.profile.lowering.machine_code import Kind, MachineBlock
+from ptxsim.profile.lowering.fusion import Fusion, accesses_of
+from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp
 
-SHORT_BRANCH = 7  # instructions a branch may skip to become predication
+# Instructions that a branch may skip, itself counted where it ends the block: where lanes may part, and where they cannot; with loads from
+# global memory among them.
+PARTING, UNIFORM, WITH_LOADS = 8, 6, 20
+MADE = (Kind.PLAIN, Kind.COPY, Kind.ACCESS, Kind.ASYNC_COPY)
+
+
+class Skip(NamedTuple):
+    """A branch, the block that it skips, the one that it goes to instead (None: straight to what comes after), and what comes after."""
+
+    branch: Op
+    inside: int
+    other: int | None
+    after: int
 
 
 def predicate(fusion: Fusion, blocks: list[MachineBlock]) -> None:
-    """Short forward branches over one block become predicates: the branch goes, the block runs as part of this one.
+    """Forward branches over one short block, or to the other of two, become predicates: the branch goes, the blocks run as part of this one.
 
     What comes after, if nothing else goes there, is part of it too.
     """
@@ -21,17 +38,17 @@ def predicate(fusion: Fusion, blocks: list[MachineBlock]) -> None:
         if number in taken:
             continue
         rest = full[place + 1 :]
-        while len(rest) >= 2 and (branch := _short_branch(fusion, blocks, number, *rest[:2])) is not None:
-            inside, after = rest[:2]
-            _absorb(fusion, blocks, number, inside, branch)
-            taken.add(inside)
-            rest = rest[1:]
-            if not _entered_from(fusion, after, {number, inside, *blocks[number].absorbed}):
+        while (skip := _skip(fusion, blocks, number, rest[:3])) is not None:
+            _absorb(fusion, blocks, number, skip)
+            inside = {skip.inside} if skip.other is None else {skip.inside, skip.other}
+            taken |= inside
+            rest = rest[len(inside) :]
+            if not _entered_from(fusion, skip.after, {number, *inside, *blocks[number].absorbed}):
                 break
-            blocks[number].ops += blocks[after].ops
-            blocks[after].ops = []
-            blocks[number].absorbed += (after,)
-            taken.add(after)
+            blocks[number].ops += blocks[skip.after].ops
+            blocks[skip.after].ops = []
+            blocks[number].absorbed += (skip.after,)
+            taken.add(skip.after)
             rest = rest[1:]
 
 
@@ -56,20 +73,66 @@ def _last(fusion: Fusion, blocks: list[MachineBlock], number: int) -> Op | None:
     return source[-1] if source else None
 
 
-def _short_branch(fusion: Fusion, blocks: list[MachineBlock], number: int, inside: int, after: int) -> Op | None:
-    """The branch that ends a block and skips `inside` alone, if predicates can stand for it."""
-    last, inner = _last(fusion, blocks, number), blocks[inside]
-    if (
-        last is None
-        or last.control is not Control.BRANCH
-        or last.guard is None
-        or not inside < last.targets[0] <= after
-    ):
+def _skip(fusion: Fusion, blocks: list[MachineBlock], number: int, rest: list[int]) -> Skip | None:
+    """The branch that ends a block and what it skips, if predicates can stand for it. rest: the next blocks that are not empty."""
+    branch = _last(fusion, blocks, number)
+    if len(rest) < 2 or branch is None or branch.control is not Control.BRANCH or branch.guard is None:
         return None
-    if len(fusion.graph.predecessors[inside]) != 1 or any(op.control for op in fusion.program.blocks[inside]):
+    inside, second, *third = rest
+    target = branch.targets[0]
+    if inside < target <= second and (end := _last(fusion, blocks, inside)) is not None and end.control is None:
+        found = Skip(branch, inside, None, second)
+    elif inside < target <= second and third and _joins(fusion, inside, second, third[0]):
+        found = Skip(branch, inside, second, third[0])
+    else:
         return None
-    fits = len(inner.ops) <= SHORT_BRANCH
-    return last if fits and all(op.kind in (Kind.PLAIN, Kind.COPY, Kind.ACCESS) for op in inner.ops) else None
+    within = [inside] if found.other is None else [inside, found.other]
+    if any(len(fusion.graph.predecessors[block]) != 1 for block in within):
+        return None
+    return found if all(_fits(fusion, blocks, branch, block) for block in within) else None
+
+
+def _joins(fusion: Fusion, inside: int, other: int, after: int) -> bool:
+    """Whether the first of two blocks ends with a jump over the second, which goes on to where that leads."""
+    jump, end = (fusion.program.blocks[block][-1] for block in (inside, other))
+    jumps = jump.control is Control.BRANCH and jump.guard is None and other < jump.targets[0] <= after
+    return jumps and end.control is None
+
+
+def _fits(fusion: Fusion, blocks: list[MachineBlock], branch: Op, number: int) -> bool:
+    """Whether a block is one that ptxas would rather execute under a predicate."""
+    source = fusion.program.blocks[number]
+    made = [op for op in blocks[number].ops if op.kind != Kind.BRANCH]
+    if any(op.control for op in source[:-1]) or any(op.family == "atomic" for op in source):
+        return False
+    if blocks[number].absorbed or any(op.kind not in MADE or op.unit == "find" for op in made):
+        return False
+    assert branch.guard is not None
+    loads = [op for op in made if op.kind != Kind.PLAIN and op.unit == "global" and not op.stores]
+    limit = PARTING if branch.guard[0] in fusion.divergent else UNIFORM
+    if loads:
+        loaded = {w for op in loads for w in op.writes}
+        waits = any(loaded.intersection(op.reads) for op in made)
+        # A predicate that comes late would hold the loads back, and what waits for them.
+        limit = 0 if waits and _is_loaded(fusion, branch) else WITH_LOADS
+    size = sum(op.kind != Kind.COPY for op in blocks[number].ops)
+    return size <= limit
+
+
+def _is_loaded(fusion: Fusion, branch: Op) -> bool:
+    """Whether the predicate of a branch depends on what was loaded from global memory."""
+    rest, seen = list(fusion.guard(branch)), set[int]()
+    while rest:
+        slot = rest.pop()
+        for site in fusion.flow.definers.get(slot, ()):
+            if site in seen:
+                continue
+            seen.add(site)
+            op = fusion.program.ops[site]
+            if any(access.reads and access.space in ("global", None) for access in accesses_of(op)):
+                return True
+            rest += fusion.reads(op)
+    return False
 
 
 def _entered_from(fusion: Fusion, block: int, known: set[int]) -> bool:
@@ -86,12 +149,16 @@ def _entered_from(fusion: Fusion, block: int, known: set[int]) -> bool:
     return True
 
 
-def _absorb(fusion: Fusion, blocks: list[MachineBlock], number: int, inside: int, branch: Op) -> None:
-    block, inner = blocks[number], blocks[inside]
-    guard = fusion.guard(branch)
-    block.ops = [op for op in block.ops if op.site != branch.site]
-    for machine in inner.ops:
-        machine.predicates = (*machine.predicates, *guard)
-    block.ops += inner.ops
-    block.absorbed += (inside,)
-    inner.ops = []
+def _absorb(fusion: Fusion, blocks: list[MachineBlock], number: int, skip: Skip) -> None:
+    block, guard = blocks[number], fusion.guard(skip.branch)
+    block.ops = [op for op in block.ops if op.site != skip.branch.site]
+    for inside in (skip.inside, skip.other):
+        if inside is not None:
+            block.ops += [_under(op, guard) for op in blocks[inside].ops if op.kind != Kind.BRANCH]
+            block.absorbed += (inside,)
+            blocks[inside].ops = []
+
+
+def _under(op: MachineOp, guard: tuple[int, ...]) -> MachineOp:
+    op.predicates = (*op.predicates, *guard)
+    return op

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ STALLS = (
     "barrier", "membar", "branch_resolve", "no_instruction", "not_selected", "gmma", "imc_miss", "drain",
 )  # fmt: skip
 WAIT, SHORT, LONG, MATH, LG, MIO, BARRIER, MEMBAR, BRANCH, NO_INSTRUCTION, NOT_SELECTED, GMMA, IMC, DRAIN = range(1, 15)
-_REASON = {"global": LONG, "remote": LONG, "shared": SHORT, "shuffle": SHORT, "mufu": SHORT, "convert": SHORT, "convert64": SHORT, "constant": IMC,
+_REASON = {"global": LONG, "remote": LONG, "shared": SHORT, "shuffle": SHORT, "mufu": SHORT, "convert": SHORT, "find": SHORT, "convert64": SHORT, "constant": IMC,
            "s2r": SHORT, "s2ur": SHORT, "redux": SHORT, "mbarrier": SHORT, "fence": MEMBAR, "check": SHORT}  # fmt: skip
 
 
@@ -38,7 +38,7 @@ SEGMENT = record(
         ("begin", "i4"), ("end", "i4"),  # its instructions
         ("parts", "i4"), ("parts_end", "i4"),  # of the pattern
         ("followers", "i4"), ("followers_end", "i4"),
-        ("address", "i4"),  # of the assembler's code, or -1
+        ("address", "i4"),
     )  # fmt: skip
 PART = record(("block", "i4"), ("optional", "?"))
 CANDIDATE = record(("segment", "i4"), ("part", "i4"))  # and the part of its pattern that the block is
@@ -74,7 +74,7 @@ def encode(machine: MachineProgram, source: Sequence[Op], figures: Figures) -> C
         place["begin"], place["end"] = len(rows), len(rows) + len(ops)
         place["parts"], place["parts_end"] = len(parts), len(parts) + len(segment.pattern)
         place["followers"], place["followers_end"] = len(followers), len(followers) + len(segment.followers)
-        place["address"] = ops[0].address if ops and ops[0].stall else -1
+        place["address"] = ops[0].address if ops and ops[0].stall else address
         for k, (block, _) in enumerate(segment.pattern):
             if k == 0 or (block not in heads and block not in {b for b, _ in segment.pattern[:k]}):
                 candidates[block].append((number, len(parts) + k))
@@ -121,6 +121,37 @@ def segments_of(machine: MachineProgram) -> list[Segment]:
         for copy in (*machine.variants.get(number, ()), number):
             made = machine.blocks[copy]
             found.append(Segment(made.ops, [(number, False)] * made.unroll))
+    _link(found, machine)
+    return found
+
+
+def _link(segments: list[Segment], machine: MachineProgram) -> None:
+    """Say what can follow the lowering's segments, and where those can follow the assembler's: what the PTX goes on with."""
+    beginning: dict[int, set[int]] = {}
+    for number, segment in enumerate(segments):
+        for block, _ in segment.pattern[:1]:
+            if segment.ops:
+                beginning.setdefault(block, set()).add(number)
+    estimated = set(range(len(machine.segments), len(segments)))
+    for number, segment in enumerate(segments):
+        following = _following(machine, {block for block, _ in segment.pattern}, beginning)
+        segment.followers |= following if number in estimated else following & estimated
+
+
+def _following(machine: MachineProgram, blocks: set[int], beginning: Mapping[int, set[int]]) -> set[int]:
+    """Segments that come after some blocks, blocks without code of their own passed over."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    rest = [after for block in blocks for after in machine.successors[block]]
+    while rest:
+        block = rest.pop()
+        if block in seen:
+            continue
+        seen.add(block)
+        if block in beginning:
+            found |= beginning[block]
+        else:
+            rest += machine.successors[block]
     return found
 
 

@@ -39,6 +39,7 @@ UNITS: dict[str, Unit] = {
     "dsetp": Unit(Pipe.FP64, 10, 2),
     "mufu": Unit(Pipe.XU, 17, 8),
     "convert": Unit(Pipe.XU, 17, 8),
+    "find": Unit(Pipe.XU, 17, 8),  # of a leading bit
     "convert64": Unit(Pipe.XU, 18, 9),
     "check": Unit(Pipe.XU, 12, 8),
     "vote": Unit(Pipe.ALU, 12, 2),
@@ -87,10 +88,9 @@ class Figures:
     shared_reserved: int = 1024  # per CTA
     unified_bytes: int = 256 * 1024  # L1 and shared memory together
     cross_pipe: float = 1  # extra latency from the ALU to the FMA pipe and back
-    branch_latency: float = 7  # from a taken branch to the next issue
     guard_latency: float = 13  # from a predicate to the branch or instruction it guards
-    fall_through: float = 5  # from a branch not taken to the next issue
-    jump: float = 4  # from the assembler's last instruction before a branch taken back, beyond its stall count
+    fall_through: float = 5  # from a branch not taken to the next issue, as the assembler's stall counts have it
+    jump: float = 4  # more from the last instruction before a branch taken back
     jump_ahead: float = 18  # the same of one over code that follows
     diverge: float = 11  # from a branch that some lanes take and others do not
     converge: float = 6  # from where the lanes of a warp meet again

@@ -71,6 +71,8 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
         done = shuffle(m, p, s, w, i, now)
     elif kind == Kind.BARRIER or kind == Kind.MBARRIER_ARRIVE or kind == Kind.MBARRIER_WAIT:
         done, follow, why = meet(m, p, w, i, now)
+        if kind == Kind.MBARRIER_WAIT:
+            m.warps[w].branch = NOBODY
     elif kind == Kind.BULK:
         bulk(m, p, w, i, now)
     elif kind == Kind.PRODUCT:
@@ -86,11 +88,11 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
     elif kind == Kind.CHECK:
         follow, why = now + p.fall_through, BRANCH
     elif kind == Kind.BRANCH or kind == Kind.LOOP_BRANCH:
-        next = m.warps[w].next
-        taken = kind == Kind.LOOP_BRANCH or (next < m.warps[w].end and m.entries[next].site != m.warps[w].block + 1)
-        if m.ops[i].stall == 0:
-            follow = now + (p.branch_latency if taken else p.fall_through)
         why = BRANCH
+        if m.ops[i].stall == 0:
+            follow = now + p.fall_through
+        # The one over another look at an mbarrier is in the figure of the wait, which was measured with it.
+        m.warps[w].branch = 0 if m.warps[w].branch == NOBODY else m.ops[i].address + 16
     elif kind == Kind.EXIT:
         next, began = m.warps[w].next, m.warps[w].began
         stays = next < m.warps[w].end and began >= 0 and m.entries[next].object == m.entries[began].object
@@ -104,11 +106,6 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
         follow, why = max(follow, now + m.ops[i].detour), BRANCH
     if m.ops[i].stall > 0:
         follow = max(follow, now + m.ops[i].stall)
-        if kind == Kind.MBARRIER_WAIT:
-            m.warps[w].branch = NOBODY
-        elif kind == Kind.BRANCH or kind == Kind.LOOP_BRANCH:
-            # The one over another look at an mbarrier is in the figure of the wait, which was measured with it.
-            m.warps[w].branch = 0 if m.warps[w].branch == NOBODY else m.ops[i].address + 16
         m.counts[Count.CODED] += 1
         if m.ops[i].constant > 0:
             latency = p.constant_near_now if m.ops[i].constant <= LAUNCHED else p.constant_miss

@@ -166,8 +166,8 @@ def parting(m: Machine, p: Any, before: int, q: int) -> float:
 
 
 def jump(m: Machine, p: Any, branch: int, i: int) -> float:
-    """Cycles from the assembler's branch that ends at this address to instruction i, beyond its stall count."""
-    if m.ops[i].address == branch or m.ops[i].stall == 0:
+    """Cycles from a branch that ends at this address to instruction i, beyond its stall count."""
+    if m.ops[i].address == branch:
         return 0.0
     return float(p.jump if m.ops[i].address < branch else p.jump_ahead)
 
