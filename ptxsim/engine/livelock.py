@@ -19,12 +19,15 @@ MUCH = 1 << 26  # bytes of global memory from which on it takes so many times as
 
 
 class Livelock:
-    """Looks at the state of a machine now and then, and keeps one that is ever further away (Brent's way to find cycles)."""
+    """Looks at the state of a machine now and then, and keeps one that is ever further away (Brent's way to find cycles). Global memory,
+    which may be large, is looked at only where all else is as it was."""
 
     def __init__(self, machine: Machine):
         self.machine, self.looks, self.next = machine, 0, 1 + machine.memory.allocated // MUCH
         self.kept: int | None = None
-        self.memory, self.times = 0, 0  # global memory then, and how often it was so since
+        # Global memory when the machine was last as it is kept, but for that; how often all has been so again since.
+        self.memory: int | None = None
+        self.times = 0
 
     def repeats(self, state: Callable[[], Iterable[bytes | np.ndarray]]) -> bool:
         """Whether the machine has been in this state: of the warps that run (`state_of`) and what they own, and of global memory."""
@@ -32,11 +35,12 @@ class Livelock:
         if self.machine.pending:
             return False
         found = _sum(state())
-        if found == self.kept and self._global() == self.memory:
-            self.times += 1
-            return self.machine.seed == 0 or self.times == OFTEN
+        if found == self.kept:
+            before, self.memory = self.memory, self._global()
+            self.times = self.times + 1 if self.memory == before else 0
+            return self.times == (1 if self.machine.seed == 0 else OFTEN)
         if self.looks >= self.next:
-            self.kept, self.memory, self.next, self.times = found, self._global(), 2 * self.looks, 0
+            self.kept, self.memory, self.next, self.times = found, None, 2 * self.looks, 0
         return False
 
     def _global(self) -> int:

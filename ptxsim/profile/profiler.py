@@ -20,6 +20,7 @@ from ptxsim.profile.model.entries import BLOCK, TENSOR
 from ptxsim.profile.model.figures import figures_of
 from ptxsim.profile.model.jobs import dealt
 from ptxsim.profile.model.occupancy import Occupancy, occupancy
+from ptxsim.profile.model.sharing import distinct
 from ptxsim.profile.model.trace import Tracer
 from ptxsim.profile.roofline import operations, products, roofline
 from ptxsim.profile.sass.machine import listing_of, machine_code
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ptxsim.profile.model.replay_state import Machine
 
 WAVES = 2  # of CTAs that an SM holds at a time: as many as a sample has of each SM
+FIRST = 0  # the SM of a sample that is replayed: no other has more CTAs
 MANY, EVERY_OF_MANY = 4, 33  # of a grid of more than MANY times as many, each so-manieth SM is enough
 
 
@@ -77,7 +79,7 @@ class Profile:
         every = self.tracer.modulus if self.ctas <= MANY * most * sms else EVERY_OF_MANY
         busiest = -(-self.ctas // sms)
         self.share = max(1.0, busiest / most)
-        self.tracer.modulus = every
+        self.tracer.modulus, self.tracer.replayed = every, FIRST
         chosen = np.unique(np.arange(min(most, busiest)) * busiest // min(most, busiest))
         ctas = (np.arange(0, sms, every)[:, None] + chosen * sms).ravel()
         return {int(cta) for cta in ctas if cta < self.ctas}
@@ -89,7 +91,7 @@ class Profile:
         """Replay the busiest of the SMs that were kept. L2 is warm, unless the kernel touches more than it holds."""
         figures, trace = self.figures, self.tracer.trace()
         held_lines = figures.l2_bytes / (figures.l1_line * trace.modulus * self.share)
-        cold = len(trace.lines) > held_lines and len(np.unique(trace.lines >> 4)) > held_lines
+        cold = len(trace.lines) > held_lines and len(distinct(trace.lines >> 4)) > held_lines
         held = self._held()
         if self.cluster == 1 and self.share == 1:
             trace = dealt(trace, self.program, held.ctas * figures.sms)
@@ -98,6 +100,8 @@ class Profile:
         kept = np.arange(0, figures.sms, trace.modulus)
         order = kept[np.argsort(-work[kept], kind="stable")][: max(1, self.sms)]
         busy = [int(sm) for sm in order if work[sm] > 0] or [int(order[0])]
+        if self.tracer.replayed is not None:
+            busy = [self.tracer.replayed]
         sms = Sms(
             self.program, self.machine, figures, trace, self.ctas, self.threads, self.shared_bytes, held.ctas, cold,
             self.cluster,

@@ -37,8 +37,9 @@ class Answers:
         self, kernel: Kernel, args: Sequence[bytes], options: LaunchOptions, number: int, hosts: Hosts | None
     ) -> Callable[[], list[str]] | None:  # fmt: skip
         """A launch is about to run; what is returned tells of it afterwards, and gives the questions that it answers."""
-        if not self.told and not self.are_compared:
-            return None
+        large = sum(size for _, size in (hosts or {}).values()) > _MOST_BYTES
+        if options.sample or not (self.told or (self.are_compared and not large)):
+            return None  # what a sample has written goes nowhere
         from ptxsim.programs.why import Remembered
 
         try:

@@ -20,7 +20,7 @@ from ptxsim.session.module import Kernel
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.run import KernelError
 from ptxsim.triton.storages import Placed, Storages
-from ptxsim.triton.timing import EVERY, Clock
+from ptxsim.triton.timing import Clock
 
 FLOATS = {"fp16": "<e", "fp32": "<f", "f32": "<f", "fp64": "<d"}
 # Element types of tensor maps as Triton's compiler numbers them (tensormap.replace) to those of the CUDA driver.
@@ -57,10 +57,10 @@ class Launcher:
         m, clock = self.metadata, self.clock
         ctas = getattr(m, "num_ctas", 1)
         is_known = clock.repeating and (self.is_watched or (clock.trying and self.is_tried))
-        is_large = grid[0] * grid[1] * grid[2] * ctas > EVERY
+        is_large = grid[0] * grid[1] * grid[2] * ctas > clock.every
         by_sample = is_large and clock.repeating and clock.measuring and not in_full
         options = LaunchOptions(
-            every=EVERY if by_sample else None, sample=True if by_sample else None,
+            every=clock.every if by_sample else None, sample=True if by_sample else None,
             checks="memory" if is_known and self.collector.wanted.checks == "all" else None,
             grid=(grid[0] * ctas, *grid[1:]), block=32 * m.num_warps, cluster=ctas, shared_mem=m.shared,
             cooperative=getattr(m, "launch_cooperative_grid", False) or None, profile=None if in_full else clock.profile,

@@ -6,6 +6,7 @@ torch's code for the CPU takes minutes for some float16 products that single pre
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,8 +19,10 @@ _LIBRARY = torch.library.Library("aten", "IMPL")
 
 def apply() -> None:
     """From now on torch's products on the CPU are these."""
-    for name in NAMES:
-        _LIBRARY.impl(name, _product(getattr(torch.ops.aten, name)), "CPU")
+    with warnings.catch_warnings():  # torch 2.11 says that its own are replaced, which is meant
+        warnings.simplefilter("ignore")
+        for name in NAMES:
+            _LIBRARY.impl(name, _product(getattr(torch.ops.aten, name)), "CPU")
 
 
 def _product(operator: Any) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ from ptxsim.triton.storages import Storages
 
 MODES = ("min", "max", "mean", "median", "all")
 EVERY = 13  # a benchmark is predicted from each 13th SM, an odd number as tiles lie in powers of two
+EVERY_OF_TRIAL = 33  # of which the autotuner makes many, to put them in order
 
 
 class Clock:
@@ -30,17 +31,25 @@ class Clock:
         self._has_said: set[str] = set()
 
     @property
+    def every(self) -> int:
+        """Each so-manieth SM is enough for a sample."""
+        return EVERY_OF_TRIAL if self.trying else EVERY
+
+    @property
     def profile(self) -> int | None:
         """What a launch is to be asked for (LaunchOptions.profile)."""
         return 1 if self.measuring else None
 
     def trial(self, call: Callable[[], Any], *given: Any, **more: Any) -> Any:
-        """A benchmark of the autotuner's: of kernels whose CTAs do not notice, only a sample of the CTAs is run."""
+        """A benchmark of the autotuner's: of kernels whose CTAs do not notice, only a sample of the CTAs is run. It takes no time of what is
+        measured around it: programs measure what has been tuned."""
+        before = self.now
         self.trying += 1
         try:
             return self.benchmark(call, *given, **more)
         finally:
             self.trying -= 1
+            self.now = before
 
     def add(self, run: Run) -> None:
         """A launch is over."""

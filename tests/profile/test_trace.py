@@ -6,13 +6,17 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ptxsim.profile import profiler
+from ptxsim.profile.model.accesses import lines_of
 from ptxsim.profile.model.entries import ARRIVE, ENTRY, LEAVE, LOAD, STORE
 from ptxsim.profile.model.figures import H200
 from ptxsim.profile.model.replay_entries import for_replay
-from ptxsim.profile.model.sharing import readers
-from ptxsim.profile.model.trace import Trace, lines_of
+from ptxsim.profile.model.sharing import distinct, readers
+from ptxsim.profile.model.trace import Trace
+from ptxsim.session.options import LaunchOptions
 from ptxsim.session.ptxfile.file import Options, run_file
 from tests.helpers import CASES
+from tests.profile.kernels import kernel
 
 
 @settings(deadline=None)
@@ -45,7 +49,6 @@ def test_a_barrier_waits_for_the_arrivals_of_its_phase():
 def test_traces_thin_out_where_they_would_take_too_much_memory(monkeypatch):
     from ptxsim.machine.event import RECORD, Event
     from ptxsim.profile.model import trace as module
-    from tests.profile.kernels import kernel
 
     program = kernel("mov.u32 %r0, %tid.x;").program("sm_90a")
     monkeypatch.setattr(module, "MOST_BYTES", 40 * ENTRY.itemsize)
@@ -71,6 +74,37 @@ def test_readers_are_counted_by_line_and_sm():
     assert readers(Trace(made[3:], lines, np.zeros(133), 1), 132)[0] == 1.0
     copied = np.array([20, 20, 21]) * 132 + [4, 5, 5]  # bulk copies of two SMs read line 20, one line 21
     assert readers(Trace(made[3:], lines, np.zeros(133), 1, copied), 132) == (1.5, 2)
+
+
+@given(st.lists(st.integers(-(2**40), 2**40), max_size=50), st.integers(0, 300))
+def test_different_numbers_are_found_whether_they_lie_close_together_or_not(numbers, span):
+    close = np.array([number % (span + 1) for number in numbers], np.int64)
+    for values in (np.array(numbers, np.int64), close):
+        assert distinct(values).tolist() == sorted(set(values.tolist()))
+
+
+def test_of_a_sample_one_sm_is_kept_in_full_and_of_the_others_what_they_read(monkeypatch):
+    # CTAs n and n + 132 have their SM in common; each reads what its neighbours read, 64 turns of it by way of shared memory.
+    body = """
+        .shared .align 16 .b8 tile[512];
+        ld.param.u64 %d0, [place]; mov.u32 %r1, %ctaid.x; mov.u32 %r0, %tid.x; and.b32 %r2, %r1, 3; mad.lo.s32 %r2, %r2, 2048, %r0;
+        mul.wide.u32 %d1, %r2, 4; add.s64 %d0, %d0, %d1; shl.b32 %r3, %r0, 3; and.b32 %r3, %r3, 511; mov.u32 %r4, tile; add.s32 %r3, %r3, %r4;
+        mov.u32 %r5, 0;
+        again: .pragma "nounroll"; ld.global.u32 %r6, [%d0]; st.shared.u32 [%r3], %r6; ld.shared.u32 %r7, [%r3]; add.s32 %r5, %r5, 1;
+        setp.ne.s32 %p0, %r5, 64; @%p0 bra again; st.global.u32 [%d0], %r7;
+    """
+
+    def predicted(first):
+        monkeypatch.setattr(profiler, "FIRST", first)
+        place = np.zeros(1 << 14, np.uint32)
+        options = LaunchOptions(grid=1000, block=64, profile=1, every=13, sample=True, checks="none")
+        run = kernel(body).run([place, 1], options)
+        assert run.is_sample
+        return run.cycles
+
+    alone, all_of_them = predicted(0), predicted(None)
+    assert alone.cycles == all_of_them.cycles and alone.memory == all_of_them.memory
+    assert len(alone.machine_code.tracer.trace().entries) < len(all_of_them.machine_code.tracer.trace().entries) / 2
 
 
 def test_a_tensor_map_that_is_copied_is_no_access_of_a_lane():

@@ -116,6 +116,20 @@ def test_the_autotuner_goes_by_predicted_time(capsys):
         assert triton.testing.do_bench(lambda: a + a) > 0
 
 
+def test_what_a_benchmark_measures_is_the_best_of_the_trials_not_all_of_them():
+    a = torch.randn(128, 64).half()
+    b, c = a.T.contiguous(), torch.empty(128, 128).half()
+    matmul_kernel.cache.clear()
+    with ptxsim.triton.active() as runs:
+        launch = lambda: matmul_kernel[  # noqa: E731
+            lambda meta: (triton.cdiv(128, meta["M"]) * triton.cdiv(128, meta["N"]),)
+        ](a, b, c, 128, 128, 64, *a.stride(), *b.stride(), *c.stride())
+        first = triton.testing.do_bench(launch)
+        assert len(runs) == 3 and first == pytest.approx(runs[-1].cycles.time_us / 1000)
+        assert first == pytest.approx(min(run.cycles.time_us for run in runs) / 1000)
+        assert triton.testing.do_bench(launch) == first
+
+
 def test_trials_of_the_autotuner_run_a_sample_of_the_ctas(tmp_path):
     x, out = torch.rand(600 * 128), torch.zeros(600 * 128)
     count = torch.zeros(1, dtype=torch.int32)

@@ -106,3 +106,17 @@ def test_a_comparison_that_fails_is_told_of(ask, monkeypatch):
         and "28 of 28 elements are wrong, every one" in said[0]
     )
     assert "out_ptr[4] is" in said[1] and "launch 0" in said[1] and "depends on x_ptr[:,4]" in said[1]
+
+
+def test_a_launch_that_is_measured_by_a_sample_is_not_remembered(ask, monkeypatch):
+    monkeypatch.setattr(comparisons, "_is_listening", [True])
+    x, out = torch.rand(600, 32), torch.zeros(600)
+
+    def program(collector):
+        clock = triton.runtime.driver.active.clock
+        clock.trial(lambda: row_sums[(600,)](out, x, 32, 32, BLOCK=32))
+        assert not collector.answers._past
+        row_sums[(600,)](out, x, 32, 32, BLOCK=32)
+        assert len(collector.answers._past) == 1
+
+    assert ask(program) == []

@@ -8,6 +8,8 @@ from ptxsim.profile.model.entries import LOAD
 from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.trace import Trace
 
+DENSE = 64  # bytes of a table that take less time than to sort one number
+
 
 def readers(trace: Trace, sms: int) -> tuple[float, int]:
     """How many SMs read a line of global memory, on average over the lines that are read, and how many lines those are; CTAs go to `sms`
@@ -18,9 +20,26 @@ def readers(trace: Trace, sms: int) -> tuple[float, int]:
         return 1.0, 1 << 30
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     lines = trace.lines[np.repeat(loads["first"], counts) + offsets] >> 4
-    pairs = np.unique(np.concatenate([lines * sms + np.repeat(loads["cta"] % sms, counts), trace.copied]))
-    read = len(np.unique(pairs // sms))
+    kept = -(-sms // trace.modulus)
+    copied = trace.copied // sms * kept + trace.copied % sms // trace.modulus
+    sm = np.repeat(loads["cta"] % sms // trace.modulus, counts)
+    pairs = distinct(np.concatenate([lines * kept + sm, copied]))
+    read = len(distinct(pairs // kept))
     return 1 + (len(pairs) / read - 1) * trace.modulus, read
+
+
+def distinct(values: np.ndarray) -> np.ndarray:
+    """The different ones of whole numbers, sorted: as np.unique, by a table where they lie close together."""
+    if not len(values):
+        return values
+    least = int(values.min())
+    span = int(values.max()) - least + 1
+    if span > len(values) * DENSE:
+        return np.unique(values)
+    table = np.zeros(span, bool)
+    table[values - least] = True
+    found: np.ndarray = np.flatnonzero(table) + least
+    return found
 
 
 def atomic_rate(figures: Figures, entries: np.ndarray, all_lines: np.ndarray) -> float:
@@ -29,6 +48,6 @@ def atomic_rate(figures: Figures, entries: np.ndarray, all_lines: np.ndarray) ->
         return figures.atomic_units
     counts = entries["count"].astype(np.int64)
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    lines = np.unique(all_lines[np.repeat(entries["first"], counts) + offsets] >> 4)
-    chunks = len(np.unique(lines // (figures.atomic_chunk // figures.l1_line)))
+    lines = distinct(all_lines[np.repeat(entries["first"], counts) + offsets] >> 4)
+    chunks = len(distinct(lines // (figures.atomic_chunk // figures.l1_line)))
     return chunks * figures.atomic_units / (chunks + figures.atomic_units)  # chunks fall on units as chance has it

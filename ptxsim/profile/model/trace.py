@@ -7,35 +7,37 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ptxsim.engine.analysis.assembled_accesses import LOOPS, Assembled, assembled_accesses
-from ptxsim.engine.program.operation import Op, Program
+from ptxsim.engine.program.operation import Program
 from ptxsim.lanes import word_mask
 from ptxsim.layout import banks
 from ptxsim.layout.wavefronts import AccessKind
-from ptxsim.machine.event import (
-    FLAG_ASYNC_PROXY,
-    FLAG_CORE,
-    FLAG_ISSUED,
-    FLAG_READ,
-    LANE_SHIFT,
-    ODD_PHASE,
-    Event,
-    Observer,
-    Space,
-)
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_CORE, FLAG_ISSUED, FLAG_READ, ODD_PHASE, Event, Observer, Space
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.tensor_core import Load
+from ptxsim.profile.model.accesses import (
+    ATOMICS,
+    atomic_cost,
+    by_lane,
+    code_of,
+    distinct,
+    interleaved,
+    is_constant,
+    is_float,
+    lines_of,
+    lowest,
+    new_entries,
+    outer,
+    repeated,
+)
 from ptxsim.profile.model.encode import bypasses_l1
 from ptxsim.profile.model.entries import (
     ARRIVE,
-    ATOMIC,
     BLOCK,
     BULK,
     COMMIT,
-    CONST,
     DETOUR,
     ENTRY,
     LEAVE,
-    LOAD,
     MATCH,
     SHARED,
     STORE,
@@ -52,7 +54,6 @@ KINDS = {
 }  # fmt: skip
 KIND_OF_EVENT = np.full(256, -1)
 KIND_OF_EVENT[list(KINDS)] = list(KINDS.values())
-LOCAL = np.uint64(1 << 58)  # (LOCAL_LINES of the replay) where local memory lies among the addresses of lines
 MOST_BYTES = 400 * 2**20  # of traces; beyond, fewer SMs are kept
 
 
@@ -113,18 +114,41 @@ class Tracer(Observer):
         self.lines: list[np.ndarray] = []
         self.copied: list[np.ndarray] = []
         self.line_count = self.bytes = 0
+        self.replayed: int | None = (
+            None  # the SM that will be, where that is known: of the others only the lines are kept
+        )
 
     def consume(self, records: np.ndarray) -> None:
-        executed = records[(records["event"] == Event.EXECUTE) & (self.block_of[records["site"]] >= 0)]
-        np.add.at(self.work, executed["cta"], self.block_size[self.block_of[executed["site"]]])
-        records = records[records["cta"] % self.sms % self.modulus == 0]
-        if not len(records):
-            return
-        entries = np.zeros(len(records), ENTRY)
-        for name in ("cta", "warp", "site", "width"):
-            entries[name] = records[name]
-        entries["code"] = -1
-        event = records["event"]
+        executed = np.flatnonzero((records["event"] == Event.EXECUTE) & (self.block_of[records["site"]] >= 0))
+        blocks = self.block_of[records["site"][executed]]
+        np.add.at(self.work, records["cta"][executed], self.block_size[blocks])
+        sm = records["cta"] % self.sms
+        kept = sm % self.modulus == 0
+        self._bulk_reads(records, kept)
+        if self.replayed is not None:
+            others = np.flatnonzero(kept & (sm != self.replayed) & (outer(records) | is_constant(records)))
+            if len(others):
+                self._keep(self._lines_alone(records[others]))
+            kept = sm == self.replayed
+        if kept.any():
+            self._keep(self._in_full(records if kept.all() else records[kept]))
+
+    def _keep(self, entries: np.ndarray) -> None:
+        self.parts.append(entries)
+        self.bytes += entries.nbytes
+        if self.bytes > MOST_BYTES:
+            self._thin()
+
+    def _lines_alone(self, records: np.ndarray) -> np.ndarray:
+        """Entries of accesses to memory outside the SM: which lines they are of."""
+        entries = new_entries(records)
+        entries["code"] = code_of(records)
+        self._lines(records, interleaved(records, records["space"] == Space.LOCAL), entries, np.arange(len(records)))
+        return entries
+
+    def _in_full(self, records: np.ndarray) -> np.ndarray:
+        """Entries of all that the replay goes by."""
+        entries, event = new_entries(records), records["event"]
         blocks = (event == Event.EXECUTE) & (self.block_of[records["site"]] >= 0)
         entries["code"][blocks] = BLOCK
         entries["site"][blocks] = self.block_of[records["site"][blocks]]
@@ -139,16 +163,11 @@ class Tracer(Observer):
             loads = records["addresses"][work][:, : len(Load._fields)]
             entries["code"][work], entries["first"][work] = TENSOR, loads[:, -1]
             entries["cycles"][work], entries["width"][work] = work_of(self.figures, loads)
-        entries = entries[entries["code"] >= 0]
-        self.parts.append(entries)
-        self.bytes += entries.nbytes
-        if self.bytes > MOST_BYTES:
-            self._thin()
+        return entries[entries["code"] >= 0]
 
     def _accesses(self, records: np.ndarray, entries: np.ndarray) -> None:
         event, space = records["event"], records["space"]
-        by_lane = records["width"] <= max(banks.WIDTHS)  # others move a tensor map, whose cost is the instruction's own
-        shared = by_lane & (space == Space.SHARED) & (event <= Event.STMATRIX)
+        shared = by_lane(records) & (space == Space.SHARED) & (event <= Event.STMATRIX)
         site, masks = records["site"], records["mask"].astype(np.int64)
         kinds = np.where(self.kind_of[site] >= 0, self.kind_of[site], KIND_OF_EVENT[event])
         masks = np.where(self.leads[site], masks & -masks, masks)
@@ -162,13 +181,13 @@ class Tracer(Observer):
             rows = np.flatnonzero(shared & (event >= Event.ATOMIC) & (event <= Event.REDUCE))
             entries["count"][rows] = self._remote_operations(records[rows])
         addresses = interleaved(records, space == Space.LOCAL)
-        outer = by_lane & ((space == Space.GLOBAL) | (space == Space.LOCAL)) & (event <= Event.REDUCE)
-        for kind in np.unique(event[outer]):
-            atomic = kind in (Event.ATOMIC, Event.CAS, Event.REDUCE)
-            for width in np.unique(records["width"][outer & (event == kind)]):
-                rows = np.flatnonzero(outer & (event == kind) & (records["width"] == width))
-                entries["code"][rows] = ATOMIC if atomic else LOAD if kind == Event.LOAD else STORE
-                if atomic:
+        outside, constant = outer(records), is_constant(records)
+        rows = np.flatnonzero(outside | constant)
+        entries["code"][rows] = code_of(records[rows])
+        for kind in np.unique(event[outside]):
+            for width in np.unique(records["width"][outside & (event == kind)]):
+                rows = np.flatnonzero(outside & (event == kind) & (records["width"] == width))
+                if kind in ATOMICS:
                     on_floats = self.on_floats[records["site"][rows]]
                     entries["cycles"][rows] = atomic_cost(
                         self.figures, addresses[rows], records["mask"][rows], on_floats
@@ -178,20 +197,23 @@ class Tracer(Observer):
                 entries["cycles"][rows] = cost.cycles
                 written = np.bitwise_count(records["mask"][rows]).astype(np.int64) * int(width)
                 entries["need"][rows] = (entries["code"][rows] == STORE) & (written < 32 * cost.sectors)
-        constant = (space == Space.CONST) & (event == Event.LOAD)
-        rows = np.flatnonzero(outer | constant)
+        rows = np.flatnonzero(outside | constant)
         if len(rows):
-            lines, counts = lines_of(addresses[rows], records["mask"][rows])
-            entries["first"][rows] = self.line_count + np.cumsum(counts) - counts
-            entries["count"][rows] = counts
-            self.lines.append(lines)
-            self.line_count += len(lines)
-            self.bytes += lines.nbytes
+            self._lines(records, addresses, entries, rows)
         self._copies(records, entries)
-        for rows, code in ((np.flatnonzero(constant), CONST), (np.flatnonzero(event == Event.MATCH), MATCH)):
-            if len(rows):
-                entries["code"][rows] = code
-                entries["cycles"][rows] = distinct(records["addresses"][rows], records["mask"][rows])
+        entries["code"][event == Event.MATCH] = MATCH
+        rows = np.flatnonzero(constant | (event == Event.MATCH))
+        if len(rows):
+            entries["cycles"][rows] = distinct(records["addresses"][rows], records["mask"][rows])
+
+    def _lines(self, records: np.ndarray, addresses: np.ndarray, entries: np.ndarray, rows: np.ndarray) -> None:
+        """Note the lines that these records touch."""
+        lines, counts = lines_of(addresses[rows], records["mask"][rows])
+        entries["first"][rows] = self.line_count + np.cumsum(counts) - counts
+        entries["count"][rows] = counts
+        self.lines.append(lines)
+        self.line_count += len(lines)
+        self.bytes += lines.nbytes
 
     def _copies(self, records: np.ndarray, entries: np.ndarray) -> None:
         """Cycles that the copies of lanes take of the path to shared memory, which is their second record.
@@ -259,10 +281,14 @@ class Tracer(Observer):
         entries["code"][bulk] = BULK
         entries["cycles"][bulk] = np.bitwise_count(records["mask"][bulk]) * records["width"][bulk]
         entries["cycles"][repeated(records, np.flatnonzero(bulk))] = 0
-        sources = (
-            (event == Event.ASYNC_ISSUE) & (records["space"] == Space.GLOBAL) & (records["flags"] & FLAG_READ != 0)
-        )
-        if (rows := np.flatnonzero(sources & np.isin(records["site"], self.bulk_sites))).size:
+
+    def _bulk_reads(self, records: np.ndarray, kept: np.ndarray) -> None:
+        """Note the lines that bulk copies read."""
+        if not len(self.bulk_sites):
+            return
+        sources = kept & (records["event"] == Event.ASYNC_ISSUE) & (records["space"] == Space.GLOBAL)
+        sources &= (records["flags"] & FLAG_READ != 0) & np.isin(records["site"], self.bulk_sites)
+        if (rows := np.flatnonzero(sources)).size:
             lines = (records["addresses"][rows] >> np.uint64(7)).astype(np.int64)
             pairs = lines * self.sms + (records["cta"][rows] % self.sms)[:, None]
             self.copied.append(np.unique(pairs[word_mask(records["mask"][rows])]))
@@ -280,101 +306,3 @@ class Tracer(Observer):
         lines = np.concatenate(self.lines) if self.lines else np.zeros(0, np.int64)
         copied = np.unique(np.concatenate(self.copied)) if self.copied else np.zeros(0, np.int64)
         return Trace(entries, lines, self.work, self.modulus, copied[copied % self.sms % self.modulus == 0])
-
-
-def repeated(records: np.ndarray, bulk: np.ndarray) -> np.ndarray:
-    """Those of the records of bulk copies that are of a lane whose copy is that of the lane before, too: ptxas starts the copies of a warp's lanes
-    as one where what they name is uniform."""
-    if not len(bulk):
-        return bulk
-    rows = records[bulk]
-    lane = rows["flags"] >> LANE_SHIFT
-    who = np.stack([rows["site"], rows["cta"], rows["warp"], lane], axis=1).astype(np.int64)
-    changes = np.flatnonzero(np.diff(who, axis=0).any(axis=1)) + 1
-    begins, ends = np.append(0, changes), np.append(changes, len(rows))
-    first, length = rows["addresses"][begins, 0], ends - begins
-    same = np.zeros(len(begins), bool)
-    same[1:] = (who[begins[1:], :3] == who[begins[:-1], :3]).all(axis=1) & (who[begins[1:], 3] > who[begins[:-1], 3])
-    same[1:] &= (first[1:] == first[:-1]) & (length[1:] == length[:-1])
-    found: np.ndarray = bulk[np.repeat(same, length)]
-    return found
-
-
-def atomic_cost(figures: Figures, addresses: np.ndarray, mask: np.ndarray, on_floats: np.ndarray) -> np.ndarray:
-    """Operations of L2 that atomics by lanes are, (n, 32) addresses: in each sector as many as lanes have the same word there.
-
-    Where that is the only word of its sector they take longer, less where each word of it has one; those on floats wait for each other.
-    """
-    words = np.sort(np.where(word_mask(mask), (addresses >> np.uint64(2)).astype(np.int64), -1), axis=1)
-    lanes = np.arange(32)
-    new = np.ones(words.shape, bool)
-    new[:, 1:] = words[:, 1:] != words[:, :-1]
-    run = lanes - np.maximum.accumulate(np.where(new, lanes, 0), axis=1) + 1  # how many have had this word, up to here
-    sectors = words >> 3
-    first = np.ones(words.shape, bool)
-    first[:, 1:] = sectors[:, 1:] != sectors[:, :-1]
-    begins = np.flatnonzero(first.ravel())  # sectors one after the other, row by row
-    most = np.maximum.reduceat(run.ravel(), begins)
-    words_there = np.add.reduceat(new.ravel(), begins)
-    each = np.where(words_there == 1, figures.atomic_word, np.where(words_there == 8, figures.atomic_sector, 1.0))
-    cost = np.where((words_there == 8) & (most > 1), most, most * each) * (sectors.ravel()[begins] >= 0)
-    rows = begins // 32
-    total = np.bincount(rows, cost, len(words))
-    longest = np.zeros(len(words))
-    np.maximum.at(longest, rows, cost)
-    found: np.ndarray = np.where(on_floats, np.maximum(total, figures.atomic_float * longest), total)
-    return found
-
-
-def is_float(op: Op) -> bool:
-    """Whether an operation is on floating-point numbers."""
-    kind = op.words.get("type")
-    return kind is not None and kind.is_float
-
-
-def lowest(mask: np.ndarray) -> np.ndarray:
-    """Number of the lowest active lane of each mask."""
-    found: np.ndarray = np.argmax(word_mask(mask), axis=1)
-    return found
-
-
-def distinct(addresses: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Different addresses per row."""
-    ordered = np.sort(np.where(word_mask(mask), addresses.astype(np.int64), -1), axis=1)
-    new: np.ndarray = (ordered[:, 1:] != ordered[:, :-1]) & (ordered[:, 1:] >= 0)
-    counts: np.ndarray = new.sum(axis=1) + (ordered[:, 0] >= 0)
-    return counts
-
-
-def interleaved(records: np.ndarray, local: np.ndarray) -> np.ndarray:
-    """The addresses of all records; of local memory as the machine has it: word after word, of one word the lanes side by side."""
-    addresses: np.ndarray = records["addresses"]
-    rows = np.flatnonzero(local)
-    if not len(rows):
-        return addresses
-    addresses = addresses.copy()
-    own = addresses[rows].astype(np.uint64)
-    warp = records["cta"][rows].astype(np.uint64) << np.uint64(6) | records["warp"][rows].astype(np.uint64) & np.uint64(
-        63
-    )
-    word, byte = own >> np.uint64(2) & np.uint64(0x3FFFFF), own & np.uint64(3)
-    lane = np.arange(32, dtype=np.uint64)
-    addresses[rows] = LOCAL + (warp[:, None] << np.uint64(29)) + (word << np.uint64(7)) + (lane << np.uint64(2)) + byte
-    return addresses
-
-
-def lines_of(addresses: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """128-byte lines of every row, as line * 16 + mask of 32-byte sectors, and how many lines each row has."""
-    sector = np.sort(np.where(word_mask(mask), (addresses >> np.uint64(5)).astype(np.int64), -1), axis=1)
-    new = sector >= 0
-    new[:, 1:] &= sector[:, 1:] != sector[:, :-1]
-    row, column = np.nonzero(new)
-    found = sector[row, column]
-    line = found >> 2
-    if not len(line):
-        return np.zeros(0, np.int64), np.zeros(len(mask), np.int64)
-    begins = np.ones(len(line), bool)
-    begins[1:] = (line[1:] != line[:-1]) | (row[1:] != row[:-1])
-    at = np.flatnonzero(begins)
-    masks = np.add.reduceat(np.int64(1) << (found & 3), at)
-    return line[at] * 16 + masks, np.bincount(row[at], minlength=len(mask))
