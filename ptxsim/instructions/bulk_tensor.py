@@ -104,16 +104,12 @@ def tile(
             "illegal-instruction", f"a copy with {kinds[t.im2col]}; its mode takes {kinds[MAP_OF[mode_of(mode)]]}", lane,
             "encode the map for the mode of the instruction",
         )  # fmt: skip
-    copy = BulkCopy(lane=lane, tensor=t.address, mode=mode_of(mode), size=count_rows(t, mode_of(mode)) * row_bytes(t))
+    copy = BulkCopy(lane=lane, tensor=t.address, mode=mode_of(mode))
     for i, value in enumerate(coordinates):
         copy.at[i] = int(per_lane(value)[lane])
     for i, value in enumerate(offsets or ()):
         copy.taps[i] = int(per_lane(value)[lane]) & 0xFFFF
-    if copy.mode >= WIDE and copy.taps[0]:
-        raise Fault(
-            "not-modeled", "which pixels are the halo of an im2col copy along W: the manual shows it only in figures", lane,
-            "copy with wHalo 0, and the pixels of the halo with a copy of their own",
-        )  # fmt: skip
+    copy.size = count_rows(t, copy.mode, copy.taps[0] if copy.mode >= WIDE else 0) * row_bytes(t)
     rows, space = Bulk.of(m.machine).rows(copy), m.machine.memory
     size = end_inside(t, copy.at[0]) - first_inside(t, copy.at[0])
     if size > 0 and (space.find(rows.astype(np.uint64), size) < 0).any():

@@ -90,7 +90,7 @@ def row_of(m: np.ndarray, rows: int, spread: bool) -> np.ndarray:
 
 @cache
 def accumulators(rows: int, n: int, spread: bool) -> Cells:
-    """The cells of D of one CTA, (rows, n). `spread`: of a product of one CTA that is not .ws; else 64 and 32 rows stand several times
+    """The cells of D of one CTA, (rows, n). `spread`: of a product of one CTA that is not .ws, or of a pair's with a sparse A; else 64 and 32 rows stand several times
     one below the other, with a half or a quarter of the columns each."""
     m, column = np.arange(rows)[:, None], np.arange(n)[None, :]
     if spread or rows == ROWS:
@@ -100,17 +100,20 @@ def accumulators(rows: int, n: int, spread: bool) -> Cells:
 
 
 @cache
-def metadata_cells(rows: int, k: int, group: int, bits: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def metadata_cells(
+    rows: int, k: int, group: int, bits: int, spread: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """Of the nibble of every row and group of a sparse A, (rows, k / group): row and column from its address on, and the bit it starts at.
 
-    Of 16- and 32-bit elements a row of tensor memory has a half of k for two rows of A; of narrower ones all of its own row.
+    Of 16- and 32-bit elements a row of tensor memory has a half of k for two rows of A; of narrower ones all of its own row. Where D is
+    `spread`, so are these, 16 rows at a time: the manual asks for the same alignment of both ("Data Path Layout Organization").
     """
     m, at = np.arange(rows)[:, None], np.arange(k // group)[None, :] * 4
     if bits < 16:
         row, bit = np.broadcast_arrays(m, at)
     else:
         row, bit = np.broadcast_arrays(m % 8 + m // 16 * 16 + at // 16 * 8, at % 16 + m // 8 % 2 * 16)
-    return row, bit // 32, (bit % 32).astype(np.uint32)
+    return row_of(row, rows, spread), bit // 32, (bit % 32).astype(np.uint32)
 
 
 def scale_place(row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

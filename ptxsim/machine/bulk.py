@@ -167,9 +167,14 @@ def _misplaced(problem: int, tensor: TensorRecord, copy: BulkCopy) -> Fault:
             copy.lane, f"let tiles begin at multiples of {step} elements",
         )  # fmt: skip
     if problem == tensor_tile.TOO_LARGE:
-        rows, width = tensor_tile.count_rows(tensor, copy.mode), tensor_tile.row_bytes(tensor)
-        message = f"tensor copy of {rows} rows of {width} bytes, more than shared memory has"
+        width = tensor_tile.row_bytes(tensor)
+        message = f"tensor copy of {copy.size // width} rows of {width} bytes, more than shared memory has"
         return Fault("out-of-bounds", message, copy.lane, "encode the map with a smaller box")
+    if problem == tensor_tile.UNKNOWN_HALO:
+        return Fault(
+            "not-modeled", "the halo goes over the edge of the pixels' box, into the tensor: the manual's text does not say which pixels "
+            "these are", copy.lane, "let the box end where the tensor ends, with a pixel of padding at one side, or copy the halo on its own",
+        )  # fmt: skip
     images = range(tensor.rank - 2 if copy.mode == tensor_tile.IM2COL else 1)
     start, low, high = (tuple(v) for v in zip(*((copy.at[1 + i], tensor.low[i], tensor.high[i] - 1) for i in images)))
     return Fault(

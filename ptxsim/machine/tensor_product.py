@@ -110,8 +110,14 @@ class TensorProduct:
 
     @property
     def spread(self) -> bool:
-        """Whether 64 rows take 16 of every 32 in tensor memory."""
-        return self.ctas == 1 and not self.ws
+        """Whether 64 rows take 16 of every 32 in tensor memory (PTX ISA, "Data Path Layout Organization": layouts F and C)."""
+        return (self.ctas == 1 or self.words.sparse) and not self.ws
+
+    @property
+    def metadata_cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where the metadata of a sparse A is in each CTA, from its address on."""
+        bits = self.storage_bits
+        return metadata_cells(self.rows, self.words.k, GROUPS[bits][0], bits, self.spread)
 
     def uses(self, m: Port) -> list[Use]:
         """What of tensor memory it reads and writes. Raises Fault where that is not there."""
@@ -120,7 +126,7 @@ class TensorProduct:
         if self.from_memory:
             operands.append((self.a, Area(d.rows, run(self.a_columns)), self.moves_a))
         if words.sparse:
-            row, column, _ = metadata_cells(self.rows, words.k, GROUPS[self.storage_bits][0], self.storage_bits)
+            row, column, _ = self.metadata_cells
             operands.append((self.metadata, Cells(row, column).area, False))
         for address, count in zip(self.scales or (), (self.rows, words.n), strict=False):
             operands.append((address & IN_SCALES, Area(run(ROWS), run(-(-count // QUARTER))), False))
@@ -249,7 +255,7 @@ class TensorProduct:
         """Dense k of every element of a sparse A, (rows, k / 2)."""
         words, bits = self.words, self.storage_bits
         group, run = GROUPS[bits]
-        row, column, shift = metadata_cells(self.rows, words.k, group, bits)
+        row, column, shift = self.metadata_cells
         selected = words.selector & 1 if bits >= 16 else 0
         rows, columns = Cells(row, column + selected).at(self.metadata)
         nibbles = memory.cells[columns, rows] >> shift & 15
@@ -298,8 +304,6 @@ def legal(
         problem = f"M is {words.m} in a product with .ashift, which takes {ROWS} rows of each CTA"
     if mask and problem is None and not isinstance(words, str):
         problem = mask_problem(mask, words)
-    if sparse and not ws and not isinstance(words, str) and words.m // ctas != ROWS:
-        raise Fault("not-modeled", f"where {words.m // ctas} rows of a sparse A have their metadata is not known")
     if isinstance(words, str) or problem is not None:
         raise Fault(
             "descriptor-invalid", f"the instruction descriptor: {problem}", help="see `ptxsim desc` for its fields"

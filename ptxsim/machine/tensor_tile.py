@@ -21,10 +21,11 @@ TILE, GATHER, IM2COL, WIDE, WIDE_128 = range(5)  # modes of copies
 MAP_OF = (0, 0, 1, 2, 3)  # which kind of im2col map each mode has, 0: none
 MOST_BYTES = 1 << 18  # of a copy: more than a CTA's shared memory
 # What `list_rows` returns in place of a number of rows.
-MISALIGNED, OUTSIDE_OF_BOX, TOO_LARGE = -1, -2, -3
+MISALIGNED, OUTSIDE_OF_BOX, TOO_LARGE, UNKNOWN_HALO = -1, -2, -3, -4
 OUTSIDE = -1  # in place of the address of a row: it is not in the tensor
 FAR = 1 << 60  # an address that is in no allocation
 CHUNK = 16  # bytes that a swizzle keeps together
+BEFORE_HALO = 32  # pixels of im2col::w::128 after which a halo comes
 LOADED_ONLY = 8  # the unit of a type that is not stored
 NO_NARROW_LOADS = 12  # the family of targets that load no elements below 8 bits
 WIDEST = SWIZZLES.index("128B")
@@ -118,14 +119,16 @@ def first_step(tensor: TensorRecord) -> int:
     return CHUNK * tensor.packed // tensor.bytes if tensor.unit == CHUNK else PADDED
 
 
-def count_rows(tensor: TensorRecord, mode: int) -> int:
-    """How many rows a tile has."""
+def count_rows(tensor: TensorRecord, mode: int, halo: int) -> int:
+    """How many rows a tile has; `halo`: wHalo of im2col along W alone."""
     if mode == GATHER:
         return 4
-    if mode == IM2COL or mode == WIDE:
+    if mode == IM2COL:
         return tensor.pixels
+    if mode == WIDE:
+        return tensor.pixels + halo
     if mode == WIDE_128:
-        return 128
+        return 128 + 128 // BEFORE_HALO * halo
     rows = 1
     for i in range(1, tensor.rank):
         rows *= tensor.count[i]
@@ -148,9 +151,9 @@ def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence
     """Write the addresses of a tile's rows to `place`, i64: of their first elements, or OUTSIDE. Returns how many they are.
 
     `at` are the coordinates of the tile; gathered rows have the last four. `taps` move the pixels of im2col; along W alone they are wHalo
-    (always 0 here: the manual shows only in figures where the halo is) and wOffset.
+    and wOffset.
     """
-    rows = count_rows(tensor, mode)
+    rows = count_rows(tensor, mode, taps[0] if mode >= WIDE else 0)
     if at[0] % first_step(tensor) != 0:  # measured on sm_90: the copy faults, as it does outside of the box
         return MISALIGNED
     if rows * row_bytes(tensor) > MOST_BYTES:
@@ -165,10 +168,7 @@ def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence
                 return OUTSIDE_OF_BOX
         position[last] = at[last]
     if mode >= WIDE:
-        for i in range(1, tensor.rank):
-            position[i] = at[i]
-        if at[1] >= tensor.high[0]:  # left of the box a copy may begin
-            return OUTSIDE_OF_BOX
+        return list_pixels(tensor, BEFORE_HALO if mode == WIDE_128 else tensor.pixels, at, taps, found)
     step = [0] * RANKS  # how far each dimension of a tile has come
     moved = [0] * RANKS
     for row in range(rows):
@@ -177,10 +177,8 @@ def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence
                 moved[i] = at[1 + row]
             elif mode == TILE:
                 moved[i] = at[i] + step[i] * tensor.step[i]
-            elif mode == IM2COL:
-                moved[i] = position[i] + (taps[i - 1] if i < last else 0)
             else:
-                moved[i] = position[i] + (taps[1] if i == 1 else 0)
+                moved[i] = position[i] + (taps[i - 1] if i < last else 0)
         found[row] = row_at(tensor, at[0] // tensor.packed, moved)
         i = 1
         if mode == TILE:
@@ -199,12 +197,48 @@ def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence
                 i += 1
             if i == last:
                 position[last] += tensor.step[last]
-        elif mode >= WIDE:
-            position[1] += tensor.step[1]
-            if position[1] >= tensor.high[0]:
-                position[1] = tensor.low[0]
-                position[last] += tensor.step[last]
     return rows
+
+
+def list_pixels(
+    tensor: TensorRecord, run: int, at: Sequence[int], taps: Sequence[int], found: MutableSequence[int]
+) -> int:  # fmt: skip
+    """The same of im2col along W alone, where a halo comes after each `run` of pixels.
+
+    The manual's text does not say whether a halo goes on along W, over the edge of the box, or in the next image, as pixels do. Where both
+    are not the same address, or both outside of the tensor, it is UNKNOWN_HALO.
+    """
+    halo, offset = taps[0], taps[1]
+    if at[1] >= tensor.high[0]:  # left of the box a copy may begin
+        return OUTSIDE_OF_BOX
+    first = at[0] // tensor.packed
+    position, beyond, ahead = [0] * RANKS, [0] * RANKS, [0] * RANKS
+    for i in range(1, tensor.rank):
+        position[i] = at[i] + (offset if i == 1 else 0)
+    for row in range(len(found)):
+        if row % (run + halo) < run:
+            found[row] = row_at(tensor, first, position)
+            for i in range(1, tensor.rank):
+                beyond[i] = position[i]
+            next_pixel(tensor, position, offset)
+            for i in range(1, tensor.rank):
+                ahead[i] = position[i]
+        else:
+            beyond[1] += tensor.step[1]
+            found[row] = row_at(tensor, first, beyond)
+            if found[row] != row_at(tensor, first, ahead):
+                return UNKNOWN_HALO
+            next_pixel(tensor, ahead, offset)
+    return len(found)
+
+
+def next_pixel(tensor: TensorRecord, position: list[int], offset: int) -> None:
+    """Go on along W, at the box's edge in the next image; wOffset moves the box."""
+    last = tensor.rank - 1
+    position[1] += tensor.step[1]
+    if position[1] >= tensor.high[0] + offset:
+        position[1] = tensor.low[0] + offset
+        position[last] += tensor.step[last]
 
 
 def row_at(tensor: TensorRecord, first: int, position: list[int]) -> int:

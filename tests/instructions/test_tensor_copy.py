@@ -249,12 +249,16 @@ wait:
 """
 
 
+# Of the manual's examples: 3 x 3 filters without padding, and padded with steps of two, whose pixels come in two copies.
 @pytest.mark.parametrize(
-    ("low", "high", "step", "x", "h", "shift", "all_pixels"),
-    [(0, 0, 1, 3, 2, 0, False), (-1, 0, 2, -1, -1, 0, False), (-1, 0, 2, -1, 0, 1, False), (-1, -1, 3, -3, 8, 2, True)],
-)
-def test_pixels_along_one_dimension(low, high, step, x, h, shift, all_pixels, engine):
-    """Rows go on at the left edge of the box in the next image, at the same height."""
+    ("low", "high", "step", "x", "h", "halo", "shift", "all_pixels"),
+    [
+        (0, 0, 1, 3, 2, 0, 0, False), (-1, 0, 2, -1, -1, 0, 0, False), (-1, 0, 2, -1, 0, 0, 1, False),
+        (-1, -1, 3, -3, 8, 0, 2, True), (0, 0, 1, 3, 2, 2, 0, False), (-1, 0, 2, -1, 1, 1, 0, False), (-1, 1, 1, -1, 3, 2, 0, True),
+    ],
+)  # fmt: skip
+def test_pixels_along_one_dimension(low, high, step, x, h, halo, shift, all_pixels, engine):
+    """Rows go on at the left edge of the box in the next image, at the same height. After the last, or after 32, the next ones are the halo."""
     width, height, images = 7, 9, 40
     array = np.arange(1, images * height * width * 16 + 1, dtype=np.uint16).reshape(images, height, width, 16)
     tensor_map = ptxsim.TensorMap(
@@ -262,36 +266,37 @@ def test_pixels_along_one_dimension(low, high, step, x, h, shift, all_pixels, en
         element_strides=(1, step, 1, 1), wide="w128" if all_pixels else "w",
     )  # fmt: skip
     pixels, n = (128, 2) if all_pixels else (40, 5)
-    wanted, at, image = [], x, n
-    for _ in range(pixels):
+    sequence, at, image = [], x, n
+    for _ in range(pixels + halo):
         inside = 0 <= at + shift < width and 0 <= h < height and image < images
-        wanted.append(array[image, h, at + shift] if inside else np.zeros(16, np.uint16))
+        sequence.append(array[image, h, at + shift] if inside else np.zeros(16, np.uint16))
         at += step
         if at >= width + high:
             at, image = low, image + 1
-    dump = np.zeros(4096, np.uint8)
-    body = WIDE.format(x=x, h=h, n=n, shift=shift, halo=0, bytes=pixels * 32, all="::128" if all_pixels else "")
-    text = (
-        HEAD.replace("8.3", "8.6").replace("sm_90a", "sm_100a")
-        + body
-        + DUMP.replace("2048", "4096")
-        + "\n    ret;\n}\n"
-    )
+    run = 32 if all_pixels else pixels
+    wanted = [pixel for first in range(0, pixels, run) for pixel in sequence[first : first + run + halo]]
+    dump, size = np.zeros(8192, np.uint8), len(wanted) * 32
+    body = WIDE.format(x=x, h=h, n=n, shift=shift, halo=halo, bytes=size, all="::128" if all_pixels else "")
+    text = wide_kernel(body + DUMP.replace("2048", "8192"))
     args = [tensor_map, dump, np.zeros(128, np.uint8), np.zeros(1, np.uint8)]
     assert errors(launch(text, args, block=64, engine=engine)) == []
-    place = np.arange(pixels * 32)
+    place = np.arange(size)
     place ^= (place >> 7 & 1) << 4
     assert (dump[place] == np.stack(wanted).view(np.uint8).ravel()).all()
 
 
+def wide_kernel(body):
+    return HEAD.replace("8.3", "8.6").replace("sm_90a", "sm_100a") + body + "\n    ret;\n}\n"
+
+
 def test_what_is_not_known_of_pixels_along_one_dimension():
+    """A halo over the edge of a box, whose pixels might be those beside it or of the next image."""
     array = np.zeros((4, 4, 4, 16), np.uint16)
     tensor_map = ptxsim.TensorMap(
         array, swizzle="32B", lower_corner=(0,), upper_corner=(0,), channels=16, pixels=8, wide="w"
     )  # fmt: skip
-    head = HEAD.replace("8.3", "8.6").replace("sm_90a", "sm_100a")
     for halo, all_pixels, name in ((2, "", "not-modeled"), (0, "::128", "illegal-instruction")):
         body = WIDE.format(x=0, h=0, n=0, shift=0, halo=halo, bytes=256, all=all_pixels)
         args = [tensor_map, np.zeros(1, np.uint8), np.zeros(128, np.uint8), np.zeros(1, np.uint8)]
-        found = launch(head + body + "\n    ret;\n}\n", args, block=64).findings
+        found = launch(wide_kernel(body), args, block=64).findings
         assert found[0].name == name

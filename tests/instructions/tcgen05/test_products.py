@@ -244,7 +244,8 @@ def test_block_scales(kind, a, vector, scale, blocks, ctas):
 
 
 @pytest.mark.parametrize(
-    ("m", "ctas", "ws"), [(128, 1, False), (256, 2, False), (32, 1, True), (64, 1, True), (128, 1, True)]
+    ("m", "ctas", "ws"),
+    [(64, 1, False), (128, 1, False), (128, 2, False), (256, 2, False), (32, 1, True), (64, 1, True), (128, 1, True)],
 )
 @pytest.mark.parametrize(
     ("kind", "type", "d"),
@@ -268,6 +269,7 @@ def test_sparse_a(kind, type, d, m, ctas, ws):
     dense = np.zeros((m, words.k))
     np.put_along_axis(dense, columns, x, axis=1)
     memory, rows = np.zeros((ctas, ROWS, COLUMNS), np.uint32), m // ctas
+    spread = rows == 64 and not ws
     for row in range(rows):
         for group in range(groups):
             bit = 4 * group
@@ -275,13 +277,18 @@ def test_sparse_a(kind, type, d, m, ctas, ws):
                 lane, at = row % 8 + row // 16 * 16 + bit // 16 * 8, bit % 16 + 16 * (row // 8 % 2)
             else:
                 lane, at = row, bit
-            for cta in range(ctas):  # weight-stationary products have it once for each part of the lanes
+            # Weight-stationary products have it once for each part of the lanes.
+            lanes = slice(lane // 16 * 32 + lane % 16, None, ROWS) if spread else slice(lane, None, rows)
+            for cta in range(ctas):
                 found = np.uint32(int(nibbles[cta * rows + row, group]) << at % 32)
-                memory[cta, lane::rows, 100 + words.selector + at // 32] |= found
+                memory[cta, lanes, 100 + words.selector + at // 32] |= found
 
     def place(m_, n_):
         part = n * m // 128
-        return (np.zeros_like(m_), m_ + m * (n_ // part), n_ % part) if ws else (m_ // 128, m_ % 128, n_)
+        if ws:
+            return np.zeros_like(m_), m_ + m * (n_ // part), n_ % part
+        lane = m_ % rows
+        return m_ // rows, lane // 16 * 32 + lane % 16 if spread else lane, n_
 
     found, _ = product(
         words, x, y, c, before=memory, place=place, opcode=".sp", metadata=", [%tmem+100]", ctas=ctas, ws=ws

@@ -108,14 +108,12 @@ def issue_tensor(
                 return False
             copy.tensor = found
             copy.mode = mode
-            copy.size = count_rows(tensor, mode) * row_bytes(tensor)
             copy.reduction = reduction + tensor.type if reduction != 0 else 0
             for i in range(RANKS):
                 copy.at[i] = at[i * LANES + lane]
             for i in range(SPATIAL):
                 copy.taps[i] = at[(RANKS + i) * LANES + lane] & 0xFFFF
-            if mode >= WIDE and copy.taps[0] != 0:
-                return False
+            copy.size = count_rows(tensor, mode, copy.taps[0] if mode >= WIDE else 0) * row_bytes(tensor)
             if not rows_in_allocation(context, copies, copy, tensor):
                 return False
             if what != LOOK:
