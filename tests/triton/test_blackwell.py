@@ -38,10 +38,18 @@ def test_products_are_exact(name):
     assert [finding for run in runs for finding in run.findings if finding.level != "note"] == []
 
 
-def test_attention_is_right():
-    from tests.triton.programs import kernels
+ATTENTION = {
+    "forward": lambda programs: programs.forward(False),
+    "causal": lambda programs: programs.forward(True, rows=64, columns=128, warps=8),
+    "backward": lambda programs: programs.backward(True),
+}
 
-    torch.manual_seed(0)
+
+@pytest.mark.parametrize("name", ATTENTION)
+def test_attention_is_exact(name):
+    from tests.triton.programs import exact_attention
+
     with ptxsim.triton.active("sm_100") as runs:
-        kernels.attention()
+        compiled = ATTENTION[name](exact_attention)
+    assert "tcgen05.mma" in compiled.asm["ptx"]
     assert [finding for run in runs for finding in run.findings if finding.level != "note"] == []
