@@ -170,3 +170,35 @@ def test_a_program_is_lowered_once(monkeypatch):
     a, b = ptxsim.ints((64, 64), "f16", seed=1), ptxsim.ints((64, 64), "f16", seed=2)
     runs = [kernel.launch(grid=1, block=128, args=[a, b, ptxsim.zeros((64, 64), "f32")], profile=1) for _ in range(2)]
     assert len(made) == 1 and int(runs[0].cycles) == int(runs[1].cycles)
+
+
+def test_divisions_by_one_divisor_have_its_inverse_in_common():
+    one = "div.s32 %r9, %r0, %r1;"
+    other = f"{one} add.s32 %r2, %r0, 5; rem.s32 %r3, %r2, %r1; add.s32 %r9, %r9, %r3;"
+    counts = [len(units(lowered(IDS + "ld.param.u32 %r1, [n];" + body + STORE))) for body in (one, other)]
+    assert counts[0] == 24  # with the store
+    assert counts[1] - counts[0] == 12 + 2
+    assert [units(lowered(IDS + "ld.param.u32 %r1, [n];" + body + STORE)).count("mufu") for body in (one, other)] == [
+        1,
+        1,
+    ]
+
+
+@pytest.mark.parametrize(
+    "scale, offsets, bytes_",
+    [
+        (2, (0, 4), [0, 0]),  # words of which nothing says that they are aligned
+        (3, (0, 4), [8]),
+        (4, (0, 4, 8, 12), [16]),
+        (4, (4, 8, 12), [0, 8]),
+        (3, (4, 8), [0, 0]),
+        (3, (0, 8), [0, 0]),
+    ],
+)
+def test_words_side_by_side_are_one_access_to_shared_memory(scale, offsets, bytes_):
+    loads = "".join(
+        f"ld.shared.u32 %r{3 + k}, [%r2+{offset}]; add.s32 %r9, %r9, %r{3 + k};" for k, offset in enumerate(offsets)
+    )
+    body = f"mov.u32 %r9, 0; mov.u32 %r1, words; shl.b32 %r2, %r0, {scale}; add.s32 %r2, %r2, %r1; {loads}"
+    machine = lowered(IDS + body + STORE, ".shared .align 16 .b8 words[4096];")
+    assert sorted(op.bytes for op in machine.blocks[0].ops if op.unit == "shared") == bytes_

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptxsim.engine.program.operand import Address, SharedAddress
+from ptxsim.engine.program.operand import Address, Register, SharedAddress
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism
-from ptxsim.profile.lowering.emulated import CHECKED, DETOURS, SEQUENCES
+from ptxsim.profile.lowering.emulated import CHECKED, DETOURS, INVERSES, SEQUENCES
 from ptxsim.profile.lowering.fusion import Fusion, maps_shared
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp, Pipe
 from ptxsim.profile.model.figures import UNITS
@@ -34,6 +34,9 @@ class Assembly(Fusion):
         self.shared_base = self.new_slot()
         self.like: dict[int, int] = {}  # copies of registers -> those
         self.unknown: set[int] = set()  # sites of operations whose cost is not known
+        self.inverses: list[
+            tuple[int, int, str, int]
+        ] = []  # of divisors: block that makes it, divisor, division, register
 
     def new_slot(self, like: int | None = None) -> int:
         """A register that PTX has not; `like` one that it has."""
@@ -50,10 +53,32 @@ class Assembly(Fusion):
         return made
 
     def sequence(self, op: Op, name: str) -> list[MachineOp]:
-        """The instructions that stand for `op`: a chain, as far as its latency allows; the rest runs beside it."""
+        """The instructions that stand for `op`."""
+        if name not in INVERSES:
+            return self._chain(op, name, self.reads(op), self.writes(op))
+        divisor = op.sources[1]
+        by = self.flow.value(op, 1) if isinstance(divisor, Register) else None
+        return (
+            self._division(op, name, by) if by is not None else self._chain(op, name, self.reads(op), self.writes(op))
+        )
+
+    def _division(self, op: Op, name: str, divisor: int) -> list[MachineOp]:
+        """A division by a register, whose inverse is made by the first one that it has on its way."""
+        here = self.flow.block_of[op.site]
+        before = self.graph.dominators[here] if len(self.flow.definers[divisor]) == 1 else {here}
+        made: list[MachineOp] = []
+        slot = next((slot for block, *what, slot in self.inverses if block in before and what == [divisor, name]), None)
+        if slot is None:
+            slot = self.new_slot()
+            self.inverses.append((here, divisor, name, slot))
+            made = self._chain(op, INVERSES[name], (divisor,), (slot,))
+        return [*made, *self._chain(op, name, (*self.reads(op), slot), self.writes(op))]
+
+    def _chain(self, op: Op, name: str, reads: tuple[int, ...], writes: tuple[int, ...]) -> list[MachineOp]:
+        """The instructions of a row of SEQUENCES: a chain, as far as its latency allows; the rest runs beside it."""
         units, latency = SEQUENCES[name]
         made: list[MachineOp] = []
-        elapsed, before, pipe = 0.0, self.reads(op), UNITS[units[-1]].pipe
+        elapsed, before, pipe = 0.0, reads, UNITS[units[-1]].pipe
         for unit in units[:-1]:
             step = UNITS[unit].latency + crossing(pipe, UNITS[unit].pipe)
             end = UNITS[units[-1]].latency + crossing(UNITS[unit].pipe, UNITS[units[-1]].pipe)
@@ -62,7 +87,7 @@ class Assembly(Fusion):
             if chained:
                 elapsed, before, pipe = elapsed + step, made[-1].writes, UNITS[unit].pipe
         elapsed += crossing(pipe, UNITS[units[-1]].pipe)
-        made.append(MachineOp(units[-1], self.writes(op), before, op.site, latency=max(1.0, latency - elapsed)))
+        made.append(MachineOp(units[-1], writes, before, op.site, latency=max(1.0, latency - elapsed)))
         if name not in CHECKED:
             return made
         begin, end_ = MachineOp("branch", (), (), op.site), MachineOp("branch", (), (), op.site)

@@ -11,12 +11,17 @@ CHECKED = ("div.rn.f32", "rcp.rn.f32", "sqrt.rn.f32", "div.f64", "rcp.f64", "sqr
 # Cycles of the routine on that path. Measured on an H200: loops of 64 in which some lanes need it, less the same without.
 DETOURS = {"div.rn.f32": 410.0, "rcp.rn.f32": 175.0, "sqrt.rn.f32": 190.0}
 
+# What a division begins with that depends on the divisor alone: others by the same one have it.
+INVERSES = {"div.s32": "inverse.s32", "div.u32": "inverse.u32"}
+
 SEQUENCES: dict[str, tuple[list[str], float]] = {
     "free": ([], 0),  # a copy, which renaming of registers removes, or a constant
     "mufu.x2": (["mufu"] * 2, 17),
     "set": (["alu"] * 2, 4),
-    "div.s32": (["alu"] * 13 + ["imad"] * 5 + ["imad.hi"] * 2 + ["convert"] * 2 + ["mufu"], 138),
-    "div.u32": (["alu"] * 10 + ["imad"] * 4 + ["imad.hi"] * 2 + ["convert"] * 2 + ["mufu"], 130),
+    "div.s32": (["alu"] * 9 + ["imad"] * 2 + ["imad.hi"], 58),  # with the divisor's inverse
+    "div.u32": (["alu"] * 7 + ["imad"] + ["imad.hi"], 54),
+    "inverse.s32": (["alu"] * 4 + ["imad"] * 3 + ["convert", "mufu", "convert", "imad.hi"], 80),
+    "inverse.u32": (["alu"] * 3 + ["imad"] * 3 + ["convert", "mufu", "convert", "imad.hi"], 76),
     "div.64": (["alu"] * 40 + ["imad"] * 14 + ["imad.wide"] * 12 + ["convert"] * 2 + ["mufu"], 308),
     "div.rn.f32": (["mufu", "check", *["fma"] * 5], 58),
     "div.full.f32": (["fma"] * 4 + ["alu"] * 3 + ["mufu", "nothing"], 45),

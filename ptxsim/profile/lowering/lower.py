@@ -11,10 +11,12 @@ from ptxsim.engine.program.operand import Address, Special
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Control, Scope
 from ptxsim.isa.registry import Form
+from ptxsim.machine.memory import PARAMETERS as FIRST_PARAMETER
 from ptxsim.profile.lowering import memory, scalar, synchronisation, tensor, unroll  # noqa: F401  (they register lowerings)
 from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly, names_shared
 from ptxsim.profile.lowering.fusion import names_variable
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
+from ptxsim.profile.lowering.merging import Alignment, merge_shared
 from ptxsim.profile.lowering.predication import keep_old_values, predicate
 from ptxsim.profile.lowering.pressure import FIXED, FULL_OCCUPANCY, MOST, Pressure, registers
 from ptxsim.profile.lowering.regions import merged
@@ -25,6 +27,13 @@ from ptxsim.types import Target, parse_target
 
 STEP = 8  # registers a thread is given at a time
 RESERVED = 4  # for the stack pointer and what no instruction of PTX names
+# Where the constants of a launch have the sizes of CTA and grid, the stack's begin, what describes global memory, and parameters: bytes, on sm_90.
+SIZES, STACK, GLOBAL_MEMORY, PARAMETERS = 0x0, 0x28, 0x208, 0x210
+
+
+def constant_line(place: int) -> int:
+    """The line of 64 bytes of a place in the constants, from 1 on."""
+    return 1 + (place >> 6)
 
 
 def balance(ops: list[MachineOp]) -> None:
@@ -58,11 +67,14 @@ class Lowering(Assembly):
         self._settle_invariants()
         blocks = [self._block(number) for number in range(len(self.program.blocks))]
         if blocks:
-            prologue = [MachineOp("constant", site=self._first_site())]
+            prologue = [MachineOp("constant", site=self._first_site(), constant=constant_line(STACK))]
             if any(op.space == "global" for block in blocks for op in block.ops):
-                prologue.append(MachineOp("constant", site=self._first_site()))
+                prologue.append(MachineOp("uniform", site=self._first_site(), constant=constant_line(GLOBAL_MEMORY)))
             blocks[0].ops[:0] = prologue
         predicate(self, blocks)
+        alignment = Alignment(self.program)
+        for block in blocks:
+            block.ops = merge_shared(alignment, block.ops)
         keep_old_values(blocks)
         variants = self._unroll(blocks)
         pressure = Pressure(self, blocks, self.like)
@@ -179,13 +191,13 @@ class Lowering(Assembly):
         writes = self.writes(op)
         if op.family == "load":
             address = op.sources[0]
-            line = 1 + (address.offset >> 6) if isinstance(address, Address) else 1
-            return [MachineOp("constant", writes, (), op.site, amount=line)]
+            place = PARAMETERS + (address.offset - FIRST_PARAMETER if isinstance(address, Address) else 0)
+            return [MachineOp("constant", writes, (), op.site, constant=constant_line(place))]
         source = op.sources[0]
         if isinstance(source, Special):
             name = source.name
             if name.startswith(("%ntid", "%nctaid")):
-                return [MachineOp("constant", writes, (), op.site)]
+                return [MachineOp("constant", writes, (), op.site, constant=constant_line(SIZES))]
             if name.startswith(("%clock", "%globaltimer")):
                 return [MachineOp("clock", writes, (), op.site)]
             return [MachineOp("s2ur" if self.is_uniform(op) else "s2r", writes, (), op.site)]

@@ -73,6 +73,9 @@ class MachineOp:
     latency: float | None = None
     cost: float | None = None
     amount: int = 0
+    bytes: int = (
+        0  # that a lane reads or writes in shared memory, where that may be more than PTX has in one instruction
+    )
     space: str = ""  # of an access: what may alias with what
     stores: bool = False
     predicates: tuple[int, ...] = ()  # reads as a guard

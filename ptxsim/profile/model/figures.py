@@ -181,8 +181,7 @@ class Figures:
     replacement: float = 400  # from the end of a CTA until another comes in its place
     replacement_next: float = 70  # from one of those to the next on an SM, and per warp of it, with all SMs busy
     replacement_warp: float = 6
-    first_constant: float = 60  # extra for the first constant a CTA reads
-    constant_miss: float = 110  # the same for each line of 64 bytes, in the assembler's code; one SM alone
+    constant_miss: float = 110  # extra for the first read of each line of 64 bytes of constants, one SM alone
     constant_miss_all: float = 115  # the same with all SMs starting
     constant_near: float = 20  # the same for each line of what comes with the launch, one SM alone
     constant_near_loaded: float = 38  # the same of LDC, which has a cache of its own

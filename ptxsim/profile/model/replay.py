@@ -104,18 +104,18 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
         follow, why = groups(m, p, w, i, now)
     if m.ops[i].detour > 0 and detours(m, w, i):
         follow, why = max(follow, now + m.ops[i].detour), BRANCH
+    if m.ops[i].constant > 0:
+        latency = p.constant_near_now if m.ops[i].constant <= LAUNCHED else p.constant_miss
+        own = m.ops[i].pipe == Pipe.ADU  # LDC has a cache of its own
+        if own and m.ops[i].constant <= LAUNCHED:
+            latency = p.constant_near_loaded
+        missing = first_read(m, (m.ops[i].constant & 63) + 64 * own, now, latency)
+        done += missing
+        if missing > 0 and m.ops[i].write_barrier < 0 and m.ops[i].pipe != Pipe.ADU:
+            follow, why = follow + missing, IMC
     if m.ops[i].stall > 0:
         follow = max(follow, now + m.ops[i].stall)
         m.counts[Count.CODED] += 1
-        if m.ops[i].constant > 0:
-            latency = p.constant_near_now if m.ops[i].constant <= LAUNCHED else p.constant_miss
-            own = m.ops[i].pipe == Pipe.ADU  # LDC has a cache of its own
-            if own and m.ops[i].constant <= LAUNCHED:
-                latency = p.constant_near_loaded
-            missing = first_read(m, (m.ops[i].constant & 63) + 64 * own, now, latency)
-            done += missing
-            if missing > 0 and m.ops[i].write_barrier < 0 and m.ops[i].pipe != Pipe.ADU:
-                follow, why = follow + missing, IMC
         r = m.ops[i].write_barrier
         if r >= 0 and done >= m.values[w, r].ready:
             m.values[w, r].ready, m.values[w, r].why = done, m.ops[i].reason

@@ -147,7 +147,7 @@ def fetch(m: Machine, p: Any, i: int, at: float) -> float:
                 m.free[Unit.FETCH] = begin + p.code_line
                 m.fetched[k].ready = m.free[Unit.FETCH]
                 work(m, Unit.FETCH, 0, begin, m.free[Unit.FETCH])
-    if line < p.code_near or m.ops[i].stall == 0:
+    if line < p.code_near:
         return float(m.fetched[line].ready)
     if m.state[0].far == 0:
         m.state[0].far = min(p.code_far, at + p.code_trip)

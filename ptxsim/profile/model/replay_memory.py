@@ -235,6 +235,8 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
         else:
             if what == ATOMIC:
                 cycles = max(1.0, float(m.entries[q].count))
+            elif what == SHARED and m.ops[i].bytes > m.entries[q].width and m.entries[q].width > 0:
+                cycles = cycles * m.ops[i].bytes / m.entries[q].width  # several of PTX in one, side by side
             begin = passes(m, s, now, cycles)
             if kind == Kind.ASYNC_COPY and m.ops[i].bypass:
                 cycles = 1.0  # only addresses pass through the sub-core's port: the rest is what comes from L2
@@ -250,13 +252,8 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
             m.busy[Pipe.LSU] += cycles
             if what == SHARED:
                 m.totals[Total.SHARED_WAVEFRONTS] += cycles
-                extra = (
-                    3.0
-                    if m.entries[q].width == 16 and kind != Kind.ASYNC_COPY
-                    else 1.0
-                    if m.entries[q].width == 8
-                    else 0.0
-                )
+                width = max(m.entries[q].width, m.ops[i].bytes)
+                extra = 3.0 if width == 16 and kind != Kind.ASYNC_COPY else 1.0 if width == 8 else 0.0
                 done = max(done, begin - 2 + m.ops[i].latency + 2 * (cycles - 1) + extra)
                 if m.ops[i].stores:
                     m.warps[w].stored = done

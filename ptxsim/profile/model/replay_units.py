@@ -120,6 +120,4 @@ def occupy(m: Machine, p: Any, s: int, i: int, now: float) -> float:
     m.pipes[s, half] = begin + cost
     work(m, SHARED_UNITS + pipe, s, begin, begin + cost)
     m.busy[pipe] += cost / 2 if pipe == Pipe.FMA else cost
-    if pipe == Pipe.ADU and m.ops[i].is_constant:
-        done += first_read(m, m.ops[i].amount & 63, now, p.first_constant)
     return float(done)

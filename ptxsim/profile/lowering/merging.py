@@ -1,0 +1,116 @@
+"""Accesses to shared memory side by side that the assembler makes one of: two or four words, where it can tell that they are aligned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import gcd
+
+from ptxsim.engine.analysis.def_use import def_use
+from ptxsim.engine.program.operand import Address, Constant, Register
+from ptxsim.engine.program.operation import Op, Program
+from ptxsim.profile.lowering.fusion import accesses_of, cost_of, is_made
+from ptxsim.profile.lowering.machine_code import Kind, MachineOp
+from ptxsim.profile.lowering.schedule import WALLS
+
+WIDEST = 16  # bytes of an access of a lane
+ANY = 1 << 30  # alignment of zero
+
+
+class Alignment:
+    """What the values of a program's registers are multiples of, powers of two up to ANY, as far as the text says."""
+
+    def __init__(self, program: Program):
+        self.program, self.flow, self.known = program, def_use(program), dict[int, int]()
+
+    def of(self, slot: int) -> int:
+        """Of a register: that of all that is written to it."""
+        if slot not in self.known:
+            self.known[slot] = ANY  # what it is made from itself by says nothing
+            definers = self.flow.definers.get(slot, ())
+            self.known[slot] = min((self._made(self.program.ops[site]) for site in definers), default=1)
+        return self.known[slot]
+
+    def _made(self, op: Op) -> int:
+        sources = [self._source(op, k) for k in range(len(op.sources))]
+        copies = (op.facts.copies and not op.facts.reads_lanes) or cost_of(op) == "free"
+        if copies or is_made(op, {"+", "-"}) or is_made(op, {"|", "^"}):
+            return min(sources[:2], default=1)
+        if op.family == "shl" and isinstance(op.sources[1], Constant):
+            return min(ANY, sources[0] << int(op.sources[1].value))
+        if op.family == "mul" and op.words.get("half") != "hi":
+            return min(ANY, sources[0] * sources[1])
+        if op.family == "mad" and op.words.get("half") != "hi":
+            return min(ANY, sources[0] * sources[1], sources[2])
+        return max(sources) if is_made(op, {"&"}) else 1
+
+    def _source(self, op: Op, index: int) -> int:
+        source = op.sources[index]
+        if isinstance(source, Register):
+            return self.of(self.flow.value(op, index))
+        if isinstance(source, Constant) and isinstance(source.value, int):
+            return gcd(int(source.value), ANY)
+        return 1
+
+
+def merge_shared(alignment: Alignment, ops: list[MachineOp]) -> list[MachineOp]:
+    """The instructions of a block with such accesses in one: loads where the first is, stores where the last is."""
+    gone: set[int] = set()
+    run: list[int] = []
+    for i, op in enumerate(ops):
+        fits = op.kind == Kind.ACCESS and op.space == "shared" and _width(alignment.program, op) > 0
+        same = fits and (not run or (ops[run[0]].stores, ops[run[0]].predicates) == (op.stores, op.predicates))
+        if run and not same and (op.kind in WALLS or op.stores or op.space == "shared"):
+            gone |= _merge(alignment, ops, run)
+            run = []
+        if fits:
+            run.append(i)
+    gone |= _merge(alignment, ops, run)
+    return [op for i, op in enumerate(ops) if i not in gone]
+
+
+def _width(program: Program, op: MachineOp) -> int:
+    """Bytes that a lane reads or writes at once; 0 of what is no plain access by address and register."""
+    source = program.ops[op.site]
+    plain = "vec" in source.words and source.facts.by_lanes and accesses_of(source)[0].order == "weak"
+    address = source.sources[0]
+    if not plain or not isinstance(address, Address) or not isinstance(address.base, Register):
+        return 0
+    vector = source.words.get("vec")
+    kind = source.words["type"]
+    width = kind.bits // 8 * {"v2": 2, "v4": 4}.get(str(vector or ""), 1)
+    return width if width in (4, 8) else 0
+
+
+def _merge(alignment: Alignment, ops: list[MachineOp], run: Iterable[int]) -> set[int]:
+    """Merge what can be of accesses that may change places; returns those that are gone."""
+    gone: set[int] = set()
+    by_base: dict[tuple[int, int], dict[int, int]] = {}
+    for i in run:
+        source = alignment.program.ops[ops[i].site]
+        address = source.sources[0]
+        assert isinstance(address, Address)
+        by_base.setdefault((alignment.flow.value(source, 0), _width(alignment.program, ops[i])), {}).setdefault(
+            address.offset, i
+        )
+    for (base, width), places in by_base.items():
+        aligned = alignment.of(base)
+        for offset in sorted(places):
+            for total in (WIDEST, WIDEST // 2):
+                found = [places.get(offset + k, -1) for k in range(0, total, width)]
+                if (
+                    len(found) > 1
+                    and min(found) >= 0
+                    and not gone.intersection(found)
+                    and gcd(aligned, offset) % total == 0
+                ):
+                    gone |= _made_one(ops, sorted(found), total)
+                    break
+    return gone
+
+
+def _made_one(ops: list[MachineOp], members: list[int], width: int) -> set[int]:
+    kept = members[-1] if ops[members[0]].stores else members[0]
+    ops[kept].bytes = width
+    ops[kept].writes = tuple(dict.fromkeys(w for i in members for w in ops[i].writes))
+    ops[kept].reads = tuple(dict.fromkeys(r for i in members for r in ops[i].reads))
+    return set(members) - {kept}
