@@ -1,4 +1,7 @@
-"""Accesses to shared memory side by side that the assembler makes one of: two or four words, where it can tell that they are aligned."""
+"""Accesses to shared memory side by side that the assembler makes one of: two or four words, where it can tell that they are aligned.
+
+Lanes that are so far apart use the banks as much for one of the words as for all.
+"""
 
 from __future__ import annotations
 

@@ -235,8 +235,6 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
         else:
             if what == ATOMIC:
                 cycles = max(1.0, float(m.entries[q].count))
-            elif what == SHARED and m.ops[i].bytes > m.entries[q].width and m.entries[q].width > 0:
-                cycles = cycles * m.ops[i].bytes / m.entries[q].width  # several of PTX in one, side by side
             begin = passes(m, s, now, cycles)
             if kind == Kind.ASYNC_COPY and m.ops[i].bypass:
                 cycles = 1.0  # only addresses pass through the sub-core's port: the rest is what comes from L2
