@@ -8,6 +8,7 @@ triton = pytest.importorskip("triton", minversion="3.8")
 torch = pytest.importorskip("torch")
 
 from tests.triton.programs import blackwell as programs  # noqa: E402  # once it is known that it can be imported
+from tests.triton.programs import epilogues  # noqa: E402
 
 FP8 = {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
 PRODUCTS = {
@@ -34,6 +35,28 @@ def test_products_are_exact(name):
     program, words = PRODUCTS[name]
     with ptxsim.triton.active("sm_100") as runs:
         compiled = program()
+    assert words in compiled.asm["ptx"]
+    assert [finding for run in runs for finding in run.findings if finding.level != "note"] == []
+
+
+HALF, BRAIN = {"kind": torch.float16}, {"kind": torch.bfloat16}
+EPILOGUES = [
+    ("ld.sync.aligned.32x32b.x64", (128, 64, "32x32b"), {"by_copy": True}),
+    ("ld.sync.aligned.16x32bx2.x16", (64, 32, "32x32b"), BRAIN),
+    ("ld.sync.aligned.16x64b.x64", (128, 128, "16x64b"), {**HALF, "by_copy": True}),
+    ("ld.sync.aligned.16x128b.x8", (128, 32, "16x128b"), BRAIN),
+    ("ld.sync.aligned.16x256b.x16", (64, 256, "16x256b"), {"by_copy": True, "warps": 8}),
+    ("st.sync.aligned.16x128b.x16", (128, 64, "16x64b"), {**HALF, "back": "16x128b"}),
+    ("st.sync.aligned.16x32bx2.x16.unpack::16b", (64, 64, "16x256b"), {"back": "32x32b", "halves": True}),
+    ("ld.sync.aligned.32x32b.x32.pack::16b", (128, 64, "32x32b"), {**BRAIN, "back": "16x256b", "halves": True}),
+]
+
+
+@pytest.mark.parametrize(("words", "shape", "options"), EPILOGUES, ids=[words for words, _, _ in EPILOGUES])
+def test_epilogues_are_exact(words, shape, options):
+    torch.manual_seed(shape[1])
+    with ptxsim.triton.active("sm_100") as runs:
+        compiled = epilogues.epilogue(*shape, **options)
     assert words in compiled.asm["ptx"]
     assert [finding for run in runs for finding in run.findings if finding.level != "note"] == []
 
