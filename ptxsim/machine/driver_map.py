@@ -15,8 +15,8 @@ Measured: what cuTensorMapEncodeTiled, -Im2col and -Im2colWide of driver 580.159
 16       bytes of the box
 18       how shared memory has to be aligned, in bits: 16 without a swizzle, else 256, 512, 1024
 
-CuTe DSL 4.8.1 sets bit 1 of word 2, too, and leaves words 16 to 31 as they were, so nothing is read from those. Its type of f4 in packed
-bytes, which the driver refuses for an H100, is 11. With bit 19 it swizzles pieces of 32 bytes (tf32 along M or N). In maps of what pairs of CTAs store it sets bit 21; the products stored are right without
+CuTe DSL 4.8.1 sets bit 1 of word 2, too, and leaves words 16 to 31 as they were, so nothing is read from those. Its types of f4 in packed
+bytes, and of f4 and f6 with padding, which the driver refuses for an H100, are 11, 12 and 13. With bit 19 it swizzles pieces of 32 bytes (tf32 along M or N). In maps of what pairs of CTAs store it sets bit 21; the products stored are right without
 regard to it.
 """
 
@@ -33,7 +33,8 @@ KNOWN, SEVERAL, SET_BY_CUTE = 0x2FFFF3, 0x70, 2  # bits of word 2
 CORNER_BITS = {1: 16, 2: 8, 3: 5}  # by dimensions of the pixels
 TF32 = {7: "tf32", 8: "tf32.ftz"}  # by the code beside the bit
 NAMES = {element.name: element for element in ELEMENT_TYPES}
-TYPES = {element.code: element for element in ELEMENT_TYPES[:11]} | {11: NAMES["b4x16"]}
+# The manual's tf32 is f32 with a bit here, so that what follows has numbers two lower.
+TYPES = {element.code: element for element in ELEMENT_TYPES[:11]} | dict(enumerate(ELEMENT_TYPES[13:], 11))
 
 
 def decode(data: bytes) -> TensorDescription:

@@ -63,6 +63,15 @@ def test_maps_of_cute_dsl(words, type, dims, stride, box):
     assert (found.swizzle, found.address >> 32) == ("128B", 0x2000)
 
 
+@pytest.mark.parametrize("code, type, bits", [(11, "b4x16", 4), (12, "b4x16_p64", 4), (13, "b6x16_p32", 6)])
+def test_narrow_types_of_cute_dsl(code, type, bits):
+    """Products of dense_blockscaled_gemm_persistent.py whose factors have such types, with padding those of mixed types, are right."""
+    words = [0] * 32
+    words[2], words[8:10], words[3], words[13], words[14] = 0x46012 | code << 7, [127, 127], bits, 127 << 24, 127
+    found = decode(struct.pack("<32I", *words))
+    assert (found.type.name, found.dims, found.strides[1], found.box) == (type, (128, 128), 16 * bits, (128, 128))
+
+
 def test_pieces_of_32_bytes_in_maps_of_cute_dsl():
     """tf32 along M: dense_gemm.py of CUTLASS's examples, M = 128 and K = 64; its product is right."""
     words = [0] * 32
