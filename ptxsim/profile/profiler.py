@@ -25,7 +25,7 @@ from ptxsim.profile.model.trace import Tracer
 from ptxsim.profile.roofline import operations, products, roofline
 from ptxsim.profile.sass.machine import listing_of, machine_code
 from ptxsim.profile.sass.tools import NoMachineCode
-from ptxsim.profile.sms import Sms
+from ptxsim.profile.sms import Sms, longest_warps
 from ptxsim.profile.timeline import Timeline
 from ptxsim.syntax import ast
 from ptxsim.types import Target
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ptxsim.profile.model.replay_state import Machine
 
 WAVES = 2  # of CTAs that an SM holds at a time: as many as a sample has of each SM
+LONGER = 1.1  # times as many instructions as the longest warp of the busiest SM
 FIRST = 0  # the SM of a sample that is replayed: no other has more CTAs
 MANY, EVERY_OF_MANY = 4, 33  # of a grid of more than MANY times as many, each so-manieth SM is enough
 
@@ -100,6 +101,9 @@ class Profile:
         kept = np.arange(0, figures.sms, trace.modulus)
         order = kept[np.argsort(-work[kept], kind="stable")][: max(1, self.sms)]
         busy = [int(sm) for sm in order if work[sm] > 0] or [int(order[0])]
+        longest = longest_warps(trace, self.program, figures.sms)
+        if longest.max() > LONGER * longest[busy].max():  # one with less to do in all may take longer
+            busy.append(int(longest.argmax()))
         if self.tracer.replayed is not None:
             busy = [self.tracer.replayed]
         sms = Sms(
@@ -110,7 +114,7 @@ class Profile:
             active, m, sm = sms.replay_all(flags)
         else:
             active, m, sm = max(((*sms.replay_one(sm), sm) for sm in busy), key=lambda result: result[0])
-        scale = work.max() / work[sm] if work[sm] else 1.0
+        scale = work.max() / work[kept].max() if work[kept].any() else 1.0
         return self._result(held, sm, active * scale * self.share, m)
 
     def _result(self, held: Occupancy, sm: int, active: float, m: Machine) -> Cycles:

@@ -11,7 +11,7 @@ import numpy as np
 from ptxsim.engine.program.operation import Program
 from ptxsim.profile.lowering.machine_code import MachineProgram
 from ptxsim.profile.model.encode import Code, encode, parameters
-from ptxsim.profile.model.entries import ATOMIC, CONST
+from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST
 from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.replay_entries import for_replay
 from ptxsim.profile.model.sharing import atomic_rate, readers
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ptxsim.profile.model.replay_state import Machine
 
 MOST_TOGETHER = 20_000_000  # entries of a trace of which all SMs are replayed
+MOST_WARPS = 64  # of a CTA
 ABREAST = 4  # reads of constants that a warp has under way
 Flags: TypeAlias = tuple[
     np.ndarray, np.ndarray, np.ndarray
@@ -31,6 +32,18 @@ DEALT = (
     3  # CTAs of an SM after its first that come as fast as it takes them; the next ones, as fast as the GPU deals them
 )
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)  # KiB of shared memory an SM can be set to
+
+
+def longest_warps(trace: Trace, program: Program, sms: int) -> np.ndarray:
+    """PTX instructions of the longest warp of each SM, those of spin loops left out."""
+    spinning = {number for _, body in spin_loops(program) for number in body}
+    sizes = np.array([0 if number in spinning else len(block) for number, block in enumerate(program.blocks)], float)
+    blocks = trace.entries[trace.entries["code"] == BLOCK]
+    found = np.zeros(sms)
+    if len(blocks):
+        warps, which = np.unique(blocks["cta"].astype(np.int64) * MOST_WARPS + blocks["warp"], return_inverse=True)
+        np.maximum.at(found, warps // MOST_WARPS % sms, np.bincount(which, sizes[blocks["site"]]))
+    return found
 
 
 @dataclass(frozen=True)
