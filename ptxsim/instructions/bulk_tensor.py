@@ -25,7 +25,7 @@ from ptxsim.machine.mbarrier import each, per_lane
 from ptxsim.machine.memory import RANK_SHIFT, check_alignment, gather
 from ptxsim.machine.port import Port
 from ptxsim.machine.reduction import OPERATIONS, number_of
-from ptxsim.machine.tensor_map import ELEMENT_TYPES, SIZE
+from ptxsim.machine.tensor_map import ELEMENT_TYPES, SIZE, NotModeled
 from ptxsim.machine.tensor_tile import (
     LOADED_ONLY,
     MAP_OF,
@@ -75,13 +75,15 @@ KINDS: Kinds = {
 
 
 def description(m: Port, lane: int, address: np.ndarray) -> TensorRecord:
-    """The tensor map at the address of a lane, the only one that the port executes. Raises Fault `illegal-instruction`."""
+    """The tensor map at the address of a lane, the only one that the port executes. Raises Fault `illegal-instruction` or `not-modeled`."""
     check_alignment(address, m.mask, 64, "tensor map")
     for kind, memory, offsets, mask in m.resolve(None, address, SIZE):
         m.emit(Event.ASYNC_READ, kind, SIZE, FLAG_TENSORMAP, mask, address)
         data = gather(memory, offsets, mask, SIZE)[lane].tobytes()
     try:
         return Bulk.of(m.machine).tensor(data)
+    except NotModeled as missing:
+        raise Fault("not-modeled", f"the tensor map at {int(address[lane]):#x}: {missing}", lane) from None
     except ValueError as error:
         raise Fault(
             "illegal-instruction", f"the 128 bytes at {int(address[lane]):#x} are no tensor map: {error}", lane,

@@ -91,6 +91,10 @@ class InstructionDescriptor:
         return self.reserved | sum(int(raw.get(name, getattr(self, name, 0))) << low for name, low, _ in row.fields)
 
 
+class NotModeled(str):
+    """Why a descriptor that a GPU takes is not modeled."""
+
+
 @cache
 def decode(value: int, kind: str) -> InstructionDescriptor | str:
     """The descriptor that a 32-bit value is for a kind (f16, tf32, ...), or what is wrong with it."""
@@ -107,7 +111,7 @@ def decode(value: int, kind: str) -> InstructionDescriptor | str:
     if row.scales is not None and raw["scale"] not in row.scales:
         return f"the type of the scales is {raw['scale']}; kind::{kind} has 1 (ue8m0)"
     if raw.get("k96"):
-        return "bit 31 asks for K = 96, which is not modeled"
+        return NotModeled("bit 31 asks for K = 96, which sm_103 has: where its scales stand is not known")
     sparse = bool(raw["sparse"])
     return InstructionDescriptor(
         kind, raw["m"] << 4, raw["n"] << 3, row.k * (2 if sparse else 1),

@@ -20,12 +20,17 @@ SIZE = 128
 FLIPPED = "128B_32B_8B"  # as WIDE_ATOMS, and halves of 16 bytes change places in every other line
 SWIZZLES = ("none", "32B", "64B", "128B", WIDE_ATOMS, FLIPPED, WIDER_ATOMS)  # by the number of the CUDA driver
 ATOMS = ("128B", WIDE_ATOMS, FLIPPED, WIDER_ATOMS)  # swizzles of 128 bytes, by the number of their atomicity
+SWIZZLE_96B = 4  # the swizzle_mode that sm_103a has besides
 INTERLEAVES = ("none", "16B", "32B")
 FILLS = ("zero", "nan")
 WIDE = ("w", "w128")  # maps of im2col along the W dimension alone, by the number of the CUDA driver
 
 
 Choice = TypeVar("Choice")
+
+
+class NotModeled(ValueError):
+    """A map that a GPU takes; what it does there no public text says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +152,7 @@ class TensorDescription:
 
 
 def decode(data: bytes) -> TensorDescription:
-    """A map from its 128 bytes. Raises ValueError saying which field has no meaning."""
+    """A map from its 128 bytes. Raises ValueError saying which field has no meaning, or NotModeled."""
 
     def get(name: str) -> tuple[int, ...]:
         offset, code, count = FIELDS[name]
@@ -162,6 +167,8 @@ def decode(data: bytes) -> TensorDescription:
     rank = get("rank")[0] + 1
     if not 1 <= rank <= 5:
         raise ValueError(f"the rank is {rank}, it must be 1 to 5")
+    if get("swizzle_mode")[0] == SWIZZLE_96B:
+        raise NotModeled("where a swizzle of 96 bytes puts a row's pieces is not known")
     element, swizzle, atoms = (
         choice("elemtype", ELEMENT_TYPES),
         choice("swizzle_mode", SWIZZLES[:4]),
@@ -184,7 +191,7 @@ def decode(data: bytes) -> TensorDescription:
         )  # fmt: skip
     problem = check(description)
     if problem:
-        raise ValueError(problem)
+        raise (NotModeled if swizzle == FLIPPED else ValueError)(problem)
     return description
 
 

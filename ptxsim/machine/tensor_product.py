@@ -12,7 +12,7 @@ import numpy as np
 
 from ptxsim import numerics
 from ptxsim.layout.column_mask import column_shift, mask_problem, zero_columns
-from ptxsim.layout.instruction_descriptor import InstructionDescriptor, shape_problem
+from ptxsim.layout.instruction_descriptor import InstructionDescriptor, NotModeled, shape_problem
 from ptxsim.layout.sparsity import Sparsity
 from ptxsim.layout.tables import GROUPS
 from ptxsim.layout.tensor_descriptor import TensorDescriptor
@@ -294,7 +294,7 @@ def read_codes(tile: Tile, name: str, memory: np.ndarray) -> np.ndarray:
 def legal(
     words: InstructionDescriptor | str, ctas: int, ws: bool, sparse: bool, moves_a: bool = False, mask: int = 0
 ) -> InstructionDescriptor:  # fmt: skip
-    """The instruction descriptor of a product of `ctas` CTAs. Raises Fault `descriptor-invalid` with what is wrong with it."""
+    """The instruction descriptor of a product of `ctas` CTAs. Raises Fault `descriptor-invalid` with what is wrong with it, or `not-modeled`."""
     problem = words if isinstance(words, str) else shape_problem(words, ctas, ws)
     if not isinstance(words, str) and words.sparse != sparse:
         problem = f"the sparsity bit is {int(words.sparse)} in a product that is{'' if sparse else ' not'} .sp"
@@ -305,7 +305,6 @@ def legal(
     if mask and problem is None and not isinstance(words, str):
         problem = mask_problem(mask, words)
     if isinstance(words, str) or problem is not None:
-        raise Fault(
-            "descriptor-invalid", f"the instruction descriptor: {problem}", help="see `ptxsim desc` for its fields"
-        )
+        name = "not-modeled" if isinstance(words, NotModeled) else "descriptor-invalid"
+        raise Fault(name, f"the instruction descriptor: {problem}", help="see `ptxsim desc` for its fields")
     return words

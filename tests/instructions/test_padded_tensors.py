@@ -177,3 +177,14 @@ def test_the_atomicity_is_a_field_of_a_map():
     data[field_place("swizzle_mode")[0]] = 2
     with pytest.raises(ValueError, match="only the swizzle of 128B"):
         decode(bytes(data))
+
+
+@pytest.mark.parametrize(("field", "number"), [("swizzle_atomicity", 2), ("swizzle_mode", 4)])
+def test_swizzles_of_which_only_figures_tell(field, number, engine):
+    """A run of a map that a program has edited so ends, and does not say that it is wrong."""
+    made = ptxsim.TensorMap(np.zeros((24, 64), np.float32), box=(32, ROWS), swizzle="128B")
+    data = bytearray(made.device_bytes(lambda _: 0))
+    data[field_place(field)[0]] = number
+    made.device_bytes = lambda place: bytes(data)
+    _, errors = run(LOAD, made, 0, None, engine, "sm_103a")
+    assert [finding.name for finding in errors] == ["not-modeled"]

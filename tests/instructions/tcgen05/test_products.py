@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from ptxsim import SharedLayout
-from ptxsim.layout.instruction_descriptor import KINDS, InstructionDescriptor
+from ptxsim.layout.instruction_descriptor import KINDS, InstructionDescriptor, decode
 from ptxsim.layout.tensor_descriptor import TensorDescriptor
+from ptxsim.machine.fault import Fault
+from ptxsim.machine.tensor_product import legal
 from tests.instructions.tcgen05.harness import COLUMNS, ROWS, SHARED, run
 
 DTYPES = {
@@ -376,3 +378,11 @@ def test_columns_that_are_zeros(m, most, starts, spans, is_on, skip, use, shift,
         place=lambda i, j: (0, i + j // (n // parts) * m, j % (n // parts)),
     )
     assert (numbers(found, "f32") == x @ np.where(zeros, 0, y[:, shift : shift + n]) + c).all()
+
+
+def test_96_products_in_a_row_are_not_modeled():
+    """Of sm_103: a figure says where their scales stand."""
+    words = replace(descriptor("mxf4", "e2m1", "e2m1", "f32", 128, 32), scale="ue8m0")
+    with pytest.raises(Fault) as caught:
+        legal(decode(words.encode() | 1 << 31, "mxf4"), 1, ws=False, sparse=False)
+    assert caught.value.name == "not-modeled"
