@@ -66,7 +66,7 @@ class Tallies(NamedTuple):
         return found
 
 
-@body(enough=300)
+@body(enough=300, worth=1000)
 def tally(records: Array, t: Tallies) -> None:
     """Add records to the tallies."""
     address = [0] * LANES

@@ -33,10 +33,10 @@ class Body(Generic[P, R]):
     With `chooses` a call is one step of `form`.
     """
 
-    def __init__(self, function: Callable[P, R], enough: int, chooses: bool):
+    def __init__(self, function: Callable[P, R], enough: int, chooses: bool, worth: int = 0):
         functools.update_wrapper(self, function)
         self.function, self.chooses = function, chooses
-        self.enough, self.asked = enough, 0
+        self.enough, self.worth, self.asked = enough, worth, 0
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return (self.form(1) if self.chooses else self.function)(*args, **kwargs)
@@ -47,13 +47,24 @@ class Body(Generic[P, R]):
         return self._compiled(checked=False)
 
     def form(self, size: int) -> Callable[P, R]:
-        """Which form to call for `size` more steps: Python, from `enough` steps of this process on machine code.
+        """Which form to call for `size` more steps: Python, from `enough` steps of this process on machine code; in the first process
+        that has so many, from `worth` steps on, as code takes as long to make as those take.
 
         PTXSIM_BODIES=python or native decides for all bodies.
         """
         self.asked += size
         wish = os.environ.get("PTXSIM_BODIES")
-        return self.compiled if wish == "native" or (self.asked >= self.enough and wish != "python") else self.function
+        is_native = wish == "native" or (
+            wish != "python" and self.asked >= self.enough and (self.asked >= self.worth or not self._is_first)
+        )
+        return self.compiled if is_native else self.function
+
+    @cached_property
+    def _is_first(self) -> bool:
+        """Whether no process before has asked for enough; from now on one has."""
+        from ptxsim.jit.native import asks_first
+
+        return asks_first(self.function)
 
     @cached_property
     def checked(self) -> Compiled[P, R]:
@@ -69,7 +80,7 @@ class Body(Generic[P, R]):
 @overload
 def body(function: Callable[P, R]) -> Body[P, R]: ...
 @overload
-def body(*, enough: int, chooses: bool = ...) -> Callable[[Callable[P, R]], Body[P, R]]: ...
-def body(function: Any = None, *, enough: int = 1000, chooses: bool = False) -> Any:
-    """Make a function a body: what it may do is in the package's documentation. enough: see `Body.form`; chooses: see Body."""
-    return Body(function, enough, chooses) if function is not None else lambda f: Body(f, enough, chooses)
+def body(*, enough: int, chooses: bool = ..., worth: int = ...) -> Callable[[Callable[P, R]], Body[P, R]]: ...
+def body(function: Any = None, *, enough: int = 1000, chooses: bool = False, worth: int = 0) -> Any:
+    """Make a function a body: what it may do is in the package's documentation. enough, worth: see `Body.form`; chooses: see Body."""
+    return Body(function, enough, chooses) if function is not None else lambda f: Body(f, enough, chooses, worth)

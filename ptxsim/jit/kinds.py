@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,14 @@ class Struct:
 
     fields: tuple[str, ...]
     kinds: tuple[Kind, ...]
+    known_hash: int = field(init=False, repr=False, compare=False)  # of dozens of arrays, asked for by every call
     name = "tuple"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known_hash", hash((self.fields, self.kinds)))
+
+    def __hash__(self) -> int:
+        return self.known_hash
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -106,6 +106,16 @@ class Entry:
         return tuple(_RESULTS[codes[n : n + 1]].unpack_from(block, 16 + 8 * n)[0] for n in range(len(codes)))
 
 
+def asks_first(function: Callable[..., Any]) -> bool:
+    """Whether no process has asked this about a body; the store remembers that one has."""
+    jit = shared()
+    key = jit.key("asked", full_name(function))
+    if jit.store.get(key) is not None:
+        return False
+    jit.store.put(key, b"")
+    return True
+
+
 _SYMBOL = "body_of_all"  # in place of a symbol, in text
 # Seconds that quick code runs before careful code is made, per byte of its object: about as long as that takes to make. Where the
 # store had it already, there will be more processes like this one.

@@ -59,10 +59,15 @@ def functions_of(file: str) -> dict[int, ast.FunctionDef]:
 
 @cache
 def assigned_in(function: ast.FunctionDef) -> frozenset[str]:
-    """Names that a function gives values to."""
-    return frozenset(
-        node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
+    """Names that the statements of a function give values to; no expression of a body does."""
+    found, open_ = set[str](), list[ast.AST](function.body)
+    while open_:
+        node = open_.pop()
+        open_ += [*getattr(node, "body", ()), *getattr(node, "orelse", ())]
+        targets = [*getattr(node, "targets", ()), *([node.target] if hasattr(node, "target") else ())]
+        names = (each for target in targets for each in ast.walk(target) if isinstance(each, ast.Name))
+        found.update(each.id for each in names if isinstance(each.ctx, ast.Store))
+    return frozenset(found)
 
 
 def enclosed(function: Callable[..., Any]) -> dict[str, Any]:

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ptxsim.jit import native
+from ptxsim.jit import compiler, native
 from ptxsim.jit.arithmetic import Untranslatable
-from ptxsim.jit.body import body
+from ptxsim.jit.body import Body, body
 from ptxsim.jit.compiler import shared
+from ptxsim.jit.store import ObjectStore
 from tests.jit.alike import alike
 
 SMALL = st.integers(-(2**30), 2**30)
@@ -371,3 +372,14 @@ def test_code_made_in_haste_is_replaced_where_that_pays(monkeypatch, patience):
     assert again.compiled(1) == 2
     (entry,) = again.compiled.entries.values()
     assert not entry.left and shared().compiled == made  # what the store has is taken
+
+
+def test_code_is_made_where_it_pays(tmp_path, monkeypatch):
+    """In the first process from `worth` steps on, later from `enough` on."""
+    fresh = compiler.Jit(store=ObjectStore(tmp_path))
+    monkeypatch.setattr(native, "shared", lambda: fresh)
+    first, second, third = (Body(integers.function, 10, False, 30) for _ in range(3))
+    assert first.form(9) is first.function  # too little to be noted
+    assert [second.form(10) is second.function for _ in range(4)] == [True, True, False, False]
+    assert third.form(9) is third.function
+    assert third.form(1) is third.compiled

@@ -1,4 +1,4 @@
-"""The first use on a machine, with empty caches, and a later one: processor seconds of run, banks and profile on samples.
+"""The first use on a machine, with empty caches, the second and a later one: processor seconds of run, banks and profile on samples.
 
     python tools/bench/first_use.py [--rounds N]
 
@@ -40,15 +40,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     rounds = parser.parse_args().rounds
     compileall.compile_dir(ROOT / "ptxsim", quiet=1)
-    print(f"{'':16}{'first':>8}{'later':>8}   processor seconds")
+    print(f"{'':16}{'first':>8}{'second':>8}{'later':>8}   processor seconds")
     for command in ("run", "banks", "profile"):
         for name, sample in SAMPLES.items():
-            first, later = [], []
+            uses = []
             for _ in range(rounds):
                 with tempfile.TemporaryDirectory() as folder:
-                    first.append(seconds(command, sample, folder))
-                    later.append(seconds(command, sample, folder))
-            print(f"{command + ' ' + name:16}{statistics.median(first):8.2f}{statistics.median(later):8.2f}")
+                    uses.append([seconds(command, sample, folder) for _ in range(3)])
+            print(f"{command + ' ' + name:16}" + "".join(f"{statistics.median(each):8.2f}" for each in zip(*uses)))
     began, total = time.process_time(), 0
     for i in range(5_000_000):
         total += i * i & 7

@@ -57,7 +57,7 @@ FIELDS = 9
 ODD_BIT = 61  # of the key of an mbarrier's entries
 
 
-@body(enough=200)
+@body(enough=200, worth=1000)
 def scan(records: Array, first: int, o: Order, found: Array) -> int:
     """Go over records from `first` on; returns the number of the first that there is no room for, or of the end.
 
