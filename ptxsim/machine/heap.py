@@ -19,7 +19,7 @@ class Heap:
     """
 
     def __init__(self, start: int, size: int):
-        self.next, self.end = start, start + size
+        self.start, self.next, self.end = start, start, start + size
         self.sizes: dict[int, int] = {}
         self.unused: dict[int, dict[Owner, list[int]]] = defaultdict(dict)  # by size, then by who freed them
 

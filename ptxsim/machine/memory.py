@@ -71,6 +71,7 @@ class GlobalMemory:
         self.space, self.backing = space, backing or reserve
         self.allocations: list[Allocation] = []
         self.heap: Heap | None = None  # of device code, where there is one
+        self.heap_bytes = HEAP_BYTES  # of one that is made
         self.freed: deque[Allocation] = deque(maxlen=FREED)
         self.next = FIRST
         self.called: Callable[[Allocation], str] = own_name  # what messages call an allocation; a launch knows more
@@ -107,8 +108,18 @@ class GlobalMemory:
     def need_heap(self) -> None:
         """Make the heap of device code, if there is none."""
         if self.heap is None:
-            place = self.allocate(HEAP, HEAP_BYTES)
+            place = self.allocate(HEAP, self.heap_bytes)
             self.heap = Heap(place.address, place.size)
+
+    def size_heap(self, size: int) -> bool:
+        """Let the heap of device code have so many bytes. False if something of it has been given already."""
+        if self.heap is not None:
+            if self.heap.next > self.heap.start:
+                return False
+            self.free(next(a for a in self.allocations if a.address == self.heap.start))
+            self.heap = None
+        self.heap_bytes = size
+        return True
 
     def free(self, allocation: Allocation) -> None:
         """Give memory back; from now on no access to it is legal."""

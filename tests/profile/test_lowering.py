@@ -202,3 +202,22 @@ def test_words_side_by_side_are_one_access_to_shared_memory(scale, offsets, byte
     body = f"mov.u32 %r9, 0; mov.u32 %r1, words; shl.b32 %r2, %r0, {scale}; add.s32 %r2, %r2, %r1; {loads}"
     machine = lowered(IDS + body + STORE, ".shared .align 16 .b8 words[4096];")
     assert sorted(op.bytes for op in machine.blocks[0].ops if op.unit == "shared") == bytes_
+
+
+def test_of_a_parameter_that_a_register_points_to_no_line_is_known():
+    body = "mov.b64 %d2, place; ld.param.u64 %d0, [%d2]; ld.param.u32 %r9, [%d2+8]; st.global.u32 [%d0], %r9;"
+    machine = lowered(body)
+    assert [op.constant for op in machine.blocks[0].ops if op.unit == "constant" and op.writes] == [0, 0]
+
+
+def test_what_a_call_returns_comes_in_a_register_and_is_no_constant():
+    text = """
+    .version 8.4 .target sm_90a .address_size 64
+    .extern .func (.param .b64 found) malloc (.param .b64 size);
+    .visible .entry k(.param .u64 place) { .reg .b64 %d<4>;
+      { .param .b64 size; .param .b64 found; st.param.b64 [size], 16; call.uni (found), malloc, (size); ld.param.b64 %d1, [found]; }
+      ld.param.u64 %d0, [place]; st.global.b64 [%d0], %d1; ret; }
+    """
+    machine = lower.lowered(ptxsim.Module.from_text(text).kernel("k").program("sm_90a"), "sm_90a")
+    reads = [op.constant for block in machine.blocks for op in block.ops if op.unit == "constant" and op.writes]
+    assert len(reads) == 1 and all(0 <= op.constant < 1 << 11 for block in machine.blocks for op in block.ops)

@@ -12,7 +12,8 @@ from ptxsim.cuda.runtime.state import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORT
 from ptxsim.machine.heap import HEAP_BYTES
 
 _MINOR = {12: 12090, 13: 13000}  # the version that a runtime and its driver say they are
-_LIMITS = {0: 1024, 1: 1 << 20, 2: HEAP_BYTES}  # cudaLimit: stack, printf, heap
+_STACK, _PRINTF, _HEAP = 0, 1, 2  # cudaLimit
+_LIMITS = {_STACK: 1024, _PRINTF: 1 << 20, _HEAP: HEAP_BYTES}  # where the program sets no other
 _PEER_NOT_ENABLED = 705
 
 
@@ -68,14 +69,15 @@ def device_attribute(runtime: Runtime, value: Any, number: int, device: int) -> 
 
 @function("cudaDeviceGetLimit(size_t *value, int limit)")
 def get_limit(runtime: Runtime, value: Any, limit: int) -> None:
-    value[0] = _LIMITS.get(limit, 0)
+    value[0] = runtime.limits.get(limit, _LIMITS.get(limit, 0))
 
 
 @function("cudaDeviceSetLimit(int limit, size_t value)")
 def set_limit(runtime: Runtime, limit: int, value: int) -> None:
-    if limit == 2 and value > HEAP_BYTES:
-        say(f"the heap of device code has {HEAP_BYTES} bytes, cudaDeviceSetLimit asks for {value}")
-        raise CudaError(NOT_SUPPORTED)
+    if limit == _HEAP and not runtime.arena.memory.size_heap(value):
+        say("cudaDeviceSetLimit: the size of device code's heap is set before a kernel calls malloc")
+        raise CudaError(INVALID_VALUE)
+    runtime.limits[limit] = value
 
 
 @function("cudaDeviceGetPCIBusId(void *text, int length, int device)")

@@ -77,6 +77,7 @@ class Runtime:
     streams: dict[int, int] = field(default_factory=dict)  # flags, by handle
     events: dict[int, float | None] = field(default_factory=dict)  # when they were recorded, by handle
     untimed: set[int] = field(default_factory=set)  # events that measure no time
+    limits: dict[int, int] = field(default_factory=dict)  # that the program has set, by cudaLimit
     registers: dict[int, int] = field(default_factory=dict)  # of a thread, by the kernel's address
     # Dynamic shared memory allowed, by the kernel's address.
     shared_limits: dict[int, int] = field(default_factory=dict)

@@ -7,7 +7,7 @@ are assigned. `lower` is the way in; `emulated` has the sequences that stand for
 from __future__ import annotations
 
 from ptxsim.engine.analysis import def_use
-from ptxsim.engine.program.operand import Address, Special
+from ptxsim.engine.program.operand import Address, Special, StackAddress
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Control, Scope
 from ptxsim.isa.registry import Form
@@ -191,7 +191,11 @@ class Lowering(Assembly):
         writes = self.writes(op)
         if op.family == "load":
             address = op.sources[0]
-            place = PARAMETERS + (address.offset - FIRST_PARAMETER if isinstance(address, Address) else 0)
+            if isinstance(address, Address) and isinstance(address.base, StackAddress):
+                return [MachineOp("nothing", writes, (), op.site, Kind.COPY)]  # what a call returns, in registers
+            if not isinstance(address, Address) or address.base is not None:  # which line is not known
+                return [MachineOp("constant", writes, (), op.site)]
+            place = PARAMETERS + address.offset - FIRST_PARAMETER
             return [MachineOp("constant", writes, (), op.site, constant=constant_line(place))]
         source = op.sources[0]
         if isinstance(source, Special):

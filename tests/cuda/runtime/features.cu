@@ -42,6 +42,14 @@ __global__ void touch(int *place) {
     atomicAdd(&counter, 2);
   }
 }
+__global__ void half_a_mebibyte_each(int *given) {
+  char *mine = (char *)malloc(1 << 19);
+  if (mine) {
+    mine[(1 << 19) - 1] = 1;
+    atomicAdd(given, 1);
+    free(mine);
+  }
+}
 __global__ void say(int n) { printf("kernel %d %s\n", n, "prints"); }
 __global__ void __launch_bounds__(64) bounded(int *out) { out[threadIdx.x] = 1; }
 __global__ void dynamic(int *out) {
@@ -65,7 +73,7 @@ __global__ void ranks(int *out) {
   asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
   out[blockIdx.x] = 10 * size + rank;
 }
-__global__ void beyond(int *out) { out[1000000 + threadIdx.x] = 1; }
+__global__ void beyond(int *out) { out[100000000 + threadIdx.x] = 1; }
 
 static void memory() {
   float a[300], b[300], c[300], *x, *y, *z;
@@ -316,6 +324,26 @@ static void tensor_maps() {
   EXPECT(found == cudaDriverEntryPointSymbolNotFound && !entry);
 }
 
+static void heap() {
+  size_t size = 0;
+  int *given, count = 0;
+  OK(cudaDeviceGetLimit(&size, cudaLimitMallocHeapSize));
+  EXPECT(size == 8 << 20);
+  OK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 64 << 20));
+  OK(cudaDeviceGetLimit(&size, cudaLimitMallocHeapSize));
+  EXPECT(size == 64 << 20);
+  OK(cudaMalloc(&given, 4));
+  OK(cudaMemset(given, 0, 4));
+  half_a_mebibyte_each<<<1, 100>>>(given);
+  OK(cudaMemcpy(&count, given, 4, cudaMemcpyDeviceToHost));
+  EXPECT(count == 100);
+  FAILS(cudaErrorInvalidValue, cudaDeviceSetLimit(cudaLimitMallocHeapSize, 16 << 20));  // there is one by now
+  OK(cudaDeviceSetLimit(cudaLimitStackSize, 4096));
+  OK(cudaDeviceGetLimit(&size, cudaLimitStackSize));
+  EXPECT(size == 4096);
+  OK(cudaFree(given));
+}
+
 int main(int argc, char **argv) {
   int *x;
   if (argc > 1) {
@@ -333,6 +361,7 @@ int main(int argc, char **argv) {
   streams();
   graphs();
   tensor_maps();
+  heap();
   printf("%s\n", failures ? "failed" : "done");
   return failures ? 1 : 3;
 }
