@@ -147,6 +147,11 @@ _LAUNCH = [
     click.option("--lineinfo/--no-lineinfo", "lineinfo", default=True, help="Show lines of CUDA or Python (default)."),
     click.option("--gpu", metavar="NAME", help="Whose cycles are predicted, as H100 (default: the target's own)."),
     click.option("--registers", type=Count(), help="Registers of a thread, as ptxas -v says, for the cycle model."),
+    click.option(
+        "--cubin",
+        type=click.Path(exists=True, dir_okay=False),
+        help="Machine code of the same PTX, for the cycle model.",
+    ),
     click.option("--engine", type=click.Choice(["compiled", "interpreter"]), help="How to run it."),
     click.option("--seed", type=Size(), help="Chooses data and the order of warps."),
     click.option("--schedules", type=Count(), default=1, help="Run and judge with N seeds, one after another."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,11 +46,12 @@ class Profile:
     def __init__(
         self, program: Program, target: Target, grid: tuple[int, int, int], block: tuple[int, int, int],
         cluster: tuple[int, int, int], shared_bytes: int, sms: int = 1, pragmas: frozenset[int] = frozenset(),
-        registers: int | None = None, every: int = 1, text: str = "", function: str = "", most: int = MOST, gpu: str | None = None,
+        registers: int | None = None, every: int = 1, text: str = "", function: str = "", most: int = MOST, gpu: str | None = None, cubin: Path | None = None,
     ):  # fmt: skip
         """registers: of a thread, as the assembler says; else the estimate of the lowering, `most` at most. every: only each Nth SM is listened to.
-        text, function: what the assembler is given, where there is one. gpu: the machine, if not the target's own."""
-        self.text, self.function = text, function
+        text, function: what the assembler is given, where there is one. gpu: the machine, if not the target's own. cubin: machine code of the text, to be
+        taken in place of what the assembler makes of it."""
+        self.text, self.function, self.cubin = text, function, cubin
         self.no_assembly = ""
         self.written, self.program, self.figures = program, merged(program), figures_of(target.number, gpu)
         self.target = target
@@ -68,7 +70,7 @@ class Profile:
         if self._machine is None:
             self._machine = lowered(self.written, self.target.name, self.pragmas, self.most)
             try:
-                listing, marks = listing_of(self.program, self.text, self.function, self.target.name)
+                listing, marks = listing_of(self.program, self.text, self.function, self.target.name, self.cubin)
                 self._machine = machine_code(self.program, listing, marks, self._machine)
             except NoMachineCode as reason:
                 self.no_assembly = str(reason)

@@ -150,7 +150,7 @@ def _profile(launch: Launch) -> Profile | None:
     return Profile(
         launch.program, launch.target, launch.grid, launch.block, launch.cluster, shared, launch.profiled_sms,
         unroll_pragmas(launch.code.decoded.decoder()), launch.registers, launch.every, launch.code.source.text,
-        launch.code.function.name, most_registers(launch.code.function.directives), launch.gpu,
+        launch.code.function.name, most_registers(launch.code.function.directives), launch.gpu, launch.cubin,
     )  # fmt: skip
 
 

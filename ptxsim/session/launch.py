@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,7 @@ class Launch:
         self.gpu = options.gpu if options.gpu is None else rules.gpu(options.gpu, self.target)
         given = options.registers
         self.registers = None if given is None else rules.count("registers", given, 1, "as `ptxas -v` prints them")
+        self.cubin = None if options.cubin is None else Path(options.cubin)
         self.jobs = None if options.jobs is None else rules.count("jobs", options.jobs, 1, "None takes all cores")
         steps = options.max_steps
         steps = None if steps is None else rules.count("max_steps", steps, 1, "None is no limit")

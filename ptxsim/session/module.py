@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +185,7 @@ class Kernel(Shown):
         target: str | None = None, engine: str | None = None, numerics: str = "target", seed: int = 0,
         jobs: int | None = None, checks: str = "memory", on_error: str = "raise", banks: bool | None = None,
         profile: bool | int = False, gpu: str | None = None, registers: int | None = None,
+        cubin: str | PathLike[str] | None = None,
         max_steps: int | None = None, max_seconds: float | None = None,
         progress: Progress | None = None,
     ) -> Run:  # fmt: skip
@@ -195,11 +197,12 @@ class Kernel(Shown):
         conflicts while running, None when `run.banks` is asked for, False never. jobs: threads for CTAs whose order cannot
         be observed; None takes all cores where that pays. checks: "memory" watches addresses, alignment and barriers; "all"
         adds races, proxy fences and asynchronous work in flight, as the command line does; "none" watches nothing. gpu: whose cycles
-        are predicted ("H100"; the target's own machine unless it is said); registers: of a thread, as the assembler says, for the cycle model.
+        are predicted ("H100"; the target's own machine unless it is said); registers: of a thread, as the assembler says, for the cycle model; cubin: file
+        with machine code of the same PTX for it.
         """
         options = LaunchOptions(
             grid=grid, block=block, cluster=cluster, shared_mem=shared_mem, target=target, engine=engine,
-            numerics=numerics, seed=seed, jobs=jobs, checks=checks, banks=banks, profile=profile, gpu=gpu, registers=registers,
+            numerics=numerics, seed=seed, jobs=jobs, checks=checks, banks=banks, profile=profile, gpu=gpu, registers=registers, cubin=cubin,
             max_steps=max_steps, max_seconds=max_seconds, progress=progress,
         )  # fmt: skip
         return self.run(args, options, on_error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from os import PathLike
 from typing import Self
 
 Extent = int | Sequence[int]  # of a grid, block or cluster: one to three numbers
@@ -17,7 +18,8 @@ class LaunchOptions:
     grid, block, cluster: one to three numbers. shared_mem: bytes of dynamic shared memory. target: the machine that runs
     it (the file's). numerics: "target" or "exact". jobs: threads for CTAs (all cores where that pays). checks: "all",
     "memory" or "none". banks: True counts conflicts during the run, None when `run.banks` is first read, False never.
-    profile: SMs to replay in the cycle model (none). gpu: whose figures it takes, "H100" (the target's own machine). registers: of a thread, as the assembler says them (the model's estimate). max_steps: warp
+    profile: SMs to replay in the cycle model (none). gpu: whose figures it takes, "H100" (the target's own machine). registers: of a thread, as the assembler says them (the model's estimate). cubin: file with machine code of the
+    same PTX, which the cycle model takes in place of what the assembler at hand makes of it. max_steps: warp
     instructions before the launch stops, max_memory: bytes of device memory that it may take, max_seconds: on the clock (no limits).
     every: of `profile`, only each Nth SM is listened to. sample: no CTAs but those SMs' run, of each a few waves, where no other can
     notice: for a prediction, as the results are incomplete.
@@ -42,6 +44,7 @@ class LaunchOptions:
     part: tuple[int, int] | None = None
     gpu: str | None = None
     registers: int | None = None
+    cubin: str | PathLike[str] | None = None
     max_steps: int | None = None
     max_memory: int | None = None
     max_seconds: float | None = None

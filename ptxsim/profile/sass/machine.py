@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from ptxsim.engine.program.operation import Program
 from ptxsim.profile.lowering.machine_code import BARRIERS, Kind, MachineOp, MachineProgram, Segment
+from ptxsim.profile.sass.cubin import given_code
 from ptxsim.profile.sass.listing import Listing, read_listing, read_resources
 from ptxsim.profile.sass.marks import marked
 from ptxsim.profile.sass.segments import ANCHORS, SMALL, Block, Matching
@@ -13,14 +15,18 @@ from ptxsim.profile.sass.tools import NoMachineCode, assembled
 from ptxsim.profile.sass.translate import bank_reads, translated
 
 
-def listing_of(program: Program, text: str, function: str, target: str) -> tuple[Listing, dict[int, list[int]]]:
-    """What the assembler makes of a kernel, and the sites of the line marks. Raises NoMachineCode."""
+def listing_of(
+    program: Program, text: str, function: str, target: str, cubin: Path | None = None
+) -> tuple[Listing, dict[int, list[int]]]:
+    """What the assembler makes of a kernel, or has made of it in a cubin, and the sites of the line marks. Raises NoMachineCode."""
     with_marks, sites = marked(text, program.ops)
     said, printed = assembled(with_marks, target)
     listing = read_listing(printed, function)
     if not listing.instructions:
         raise NoMachineCode(f"the disassembly has no {function}")
     read_resources(said, function, listing)
+    if cubin is not None:
+        listing = given_code(cubin, function, listing)
     called = next(
         (i.target for i in listing.instructions if i.base == "CALL" and i.target not in {"", *listing.labels}), None
     )

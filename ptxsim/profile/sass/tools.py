@@ -45,6 +45,14 @@ def assembled(text: str, target: str) -> tuple[str, str]:
     return said, listing
 
 
+def disassembled(cubin: Path) -> str:
+    """What nvdisasm prints of a cubin. Raises NoMachineCode."""
+    nvdisasm = _tool("nvdisasm")
+    if nvdisasm is None:
+        raise NoMachineCode("nvdisasm not found")
+    return _run([nvdisasm, "-c", "-hex", cubin]).stdout
+
+
 def _assemble(ptxas: Path, nvdisasm: Path, text: str, target: str) -> tuple[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         source, cubin = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
