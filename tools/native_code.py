@@ -3,6 +3,8 @@
 tests/data/ir/*.ll: the IR of the kernels beside it, for whole warps; for kernels that branch also for parts of warps.
 tests/data/native_forms.tsv: whether modeled forms are native, by target, asked of trial statements in whole warps that
 nothing observes.
+tests/data/slow_paths.tsv: what samples and cases leave to the interpreter, where nothing observes: file, line, instruction, count, why;
+the file alone where that is nothing.
 """
 
 from __future__ import annotations
@@ -26,13 +28,16 @@ from ptxsim.isa.bind import Binder, Bound
 from ptxsim.isa.facts import Mechanism
 from ptxsim.isa.registry import Form
 from ptxsim.session.module import Module
+from ptxsim.session.ptxfile.file import Options as OptionsOfFile
+from ptxsim.session.ptxfile.file import run_file
+from ptxsim.session.run import Run
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse_body
 from ptxsim.types import parse_target, parse_version
-from tests.helpers import DATA
+from tests.helpers import CASES, DATA, ROOT, SAMPLES
 from tests.isa.generate import PRELUDE, Generator, Names, every_form
 
-KERNELS, TABLE = DATA / "ir", DATA / "native_forms.tsv"
+KERNELS, TABLE, LEFT = DATA / "ir", DATA / "native_forms.tsv", DATA / "slow_paths.tsv"
 TARGETS = ("sm_80", "sm_90a", "sm_100a")
 NEWEST = "9.5"
 # For forms that none of the targets has.
@@ -131,12 +136,29 @@ def _slow_path(form: Form, statements: list[str], target: str, version: str) -> 
     return [slow_path.get(op.site, "") for op in program.ops if op.family == facts.family]
 
 
+# ---- cases ----
+
+
+def left(path: Path, run: Run) -> list[str]:
+    """A line for each row of a file's slow path, one if there is none."""
+    rows = [[str(row.line), row.instruction, str(row.count), row.why] for row in run.slow_path]
+    return ["\t".join([str(path.relative_to(ROOT)), *row]) for row in rows or [[]]]
+
+
+def left_of(path: Path) -> list[str]:
+    run = run_file(path, options=OptionsOfFile(engine="compiled", checks="none", jobs=1)).run
+    assert run is not None
+    return left(path, run)
+
+
 def main() -> None:
     for path in KERNELS.glob("*.ptx"):
         for name, text in ir(path).items():
             (KERNELS / name).write_text(text)
     head = "\t".join(("form", *TARGETS, "another target", "slow path because"))
     TABLE.write_text("\n".join([head, *rows(modeled())]) + "\n")
+    files = sorted([*SAMPLES.rglob("*.ptx"), *CASES.rglob("*.ptx")])
+    LEFT.write_text("".join(f"{line}\n" for path in files for line in left_of(path)))
 
 
 if __name__ == "__main__":

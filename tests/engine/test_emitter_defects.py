@@ -1,9 +1,14 @@
 """A defect in an emitter or a lowering does not hide: an exception comes out, and a wrong instruction changes results.
 
-Every test writes a defect into the code generator of an empty library.
+Every test writes a defect into the code generator of an empty library; tools/emitters.py tries many more.
 """
 
+import sys
+from types import ModuleType
+
 import pytest
+from emitters import FOLDER, equivalent
+from mutants.defects import defects
 
 from ptxsim.engine.compiled.codegen import kernel  # noqa: F401 - fills LOWERINGS
 from ptxsim.engine.compiled.codegen.registry import LOWERINGS
@@ -148,3 +153,29 @@ def test_a_wrong_instruction_makes_the_engines_differ(monkeypatch, method):
 def test_a_lowering_that_emits_nothing_fails_the_case(monkeypatch, family):
     monkeypatch.setitem(LOWERINGS, family, lambda writer, op: None)
     assert not run_case(KERNELS[family]).passed
+
+
+def test_defects_that_are_said_to_be_equivalent_are_there():
+    """tools/emitters.py tries all defects; tools/data/defects.tsv says of some that they change nothing."""
+    known = equivalent()
+    modules = {name.partition(".")[0] for name in known}
+    files = [path for path in FOLDER.glob("*/*.py") if path.stem in modules]
+    there = {
+        each.name
+        for path in files
+        for each in defects(f"ptxsim.engine.compiled.{path.parent.name}.{path.stem}", path.read_text())
+    }
+    assert known and known.keys() <= there, known.keys() - there
+    assert all(known.values())
+
+
+def test_defects_are_put_in(monkeypatch):
+    source = "def f(a, b):\n    if a < 3:\n        return a - (b & 7)\n    return 'icmp eq'\n"
+    found = [(each.kind, each.shown) for each in defects("m", source)]
+    assert ("comparison", "a <= 3") in found and ("operands swapped", "(b & 7) - a") in found
+    assert ("word of IR", "'icmp ne'") in found and ("operand dropped", "7") in found
+    module = ModuleType("m")
+    exec(source, vars(module))
+    monkeypatch.setitem(sys.modules, "m", module)
+    next(each for each in defects("m", source) if each.shown == "a + (b & 7)").install()
+    assert module.f(1, 9) == 2

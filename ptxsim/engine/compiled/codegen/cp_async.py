@@ -103,6 +103,6 @@ def _reading(w: FunctionWriter, lanes: str, size: int, count: Any, ignore: Value
         if count:
             raise CannotEmit("a part of each element")
         whole = e.splat(False, "pred")
-    if ignore is not None:
-        whole = ~ignore if whole is None else whole & ~ignore
+    if ignore is not None:  # which no form takes besides a count
+        whole = ~ignore
     return lanes if whole is None else e.let(f"and i32 {w.word(whole)}, {lanes}")
