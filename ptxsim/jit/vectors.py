@@ -43,6 +43,24 @@ def _spread(at: Expressions, number: str) -> str:
     return at.let(f"shufflevector {_VECTOR} {one}, {_VECTOR} poison, <{LANES} x i32> zeroinitializer")
 
 
+class _LanesBetween(Operation):
+    """`lanes_between(numbers, lanes, first, last)`: those of some lanes whose numbers are `first` to `last`."""
+
+    def __call__(self, numbers: Array, lanes: int, first: int, last: int) -> int:
+        return sum(1 << lane for lane in range(LANES) if lanes >> lane & 1 and first <= int(numbers[lane]) <= last)
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        numbers, *rest = arguments
+        if isinstance(numbers, Known) or numbers.kind != ArrayKind(np.dtype(np.uint64), (LANES,)):
+            at.refuse(f"the numbers of {LANES} lanes are expected")
+        lanes, first, last = (at.convert(each, INT).parts[0] for each in rest)
+        found = at.let(f"load {_VECTOR}, ptr {numbers.parts[0]}, align 8")
+        beyond = at.let(f"sub {_VECTOR} {found}, {_spread(at, first)}")
+        most = _spread(at, at.let(f"sub i64 {last}, {first}"))
+        word = at.let(f"bitcast <{LANES} x i1> {at.let(f'icmp ule {_VECTOR} {beyond}, {most}')} to i{LANES}")
+        return Value(INT, (at.let(f"and i64 {at.let(f'zext i{LANES} {word} to i64')}, {lanes}"),))
+
+
 class _BlocksOf(Operation):
     """`blocks_of(numbers, lanes, size, shift)`: which blocks of 1 << shift numbers lanes touch that have `size` numbers each.
 
@@ -160,7 +178,8 @@ out:
   ret i1 %some
 }}
 """
-are_in_steps, blocks_of, meet_others = _AreInSteps(), _BlocksOf(), _MeetOthers()
+are_in_steps, lanes_between = _AreInSteps(), _LanesBetween()
+blocks_of, meet_others = _BlocksOf(), _MeetOthers()
 
 # Rows of 32-bit numbers, 16 at a time as long as there are so many.
 _ROWS = """

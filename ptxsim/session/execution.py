@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ptxsim.checks.active_masks import shuffles_by_active_masks
 from ptxsim.checks.causes import without_echoes, without_overflows_of_missing_waits
 from ptxsim.checks.registers import unwritten_reads
@@ -20,11 +22,13 @@ from ptxsim.numerics.host import with_ieee
 from ptxsim.session.fidelity import fidelity
 from ptxsim.session.inspect.uninitialized import Repetitions
 from ptxsim.session.launch import Launch
+from ptxsim.session.left_memory import left_memory
 from ptxsim.session.run import BankRow, BankTable, GlobalRow, Run, SlowPath
 
 if TYPE_CHECKING:
     from ptxsim.checks.banks import BankCounter
     from ptxsim.checks.cluster import ClusterChecker
+    from ptxsim.checks.cluster_shared import Homes
     from ptxsim.checks.order.checker import OrderChecker
     from ptxsim.checks.proxy import ProxyChecker
     from ptxsim.checks.register_counts import RegisterCountChecker
@@ -60,6 +64,8 @@ def execute(
         findings = list(machine.findings.values())
         if launch.checks != "none" and launch.given is not None:
             findings += unwritten_reads(program, launch.given)
+        if before is not None:
+            checkers = _with_all_reads(launch, checkers, before, start, shared_is_set)
         for checker in checkers:
             findings += checker.findings(program)
         if launch.checks == "all":
@@ -94,6 +100,20 @@ def _with_waits(launch: Launch, findings: list[Finding], before: GlobalMemory, s
     phases = Phases(program, Homes(launch.grid, launch.cluster), places_of(program, source, findings))
     launch.run_grid([phases], memory=before.copy(), start=start)
     return with_waits(program, source, findings, phases, launch.shared_variables)
+
+
+def _with_all_reads(
+    launch: Launch, checkers: list[Checker], before: GlobalMemory, start: Hook | None, shared_is_set: bool
+) -> list[Checker]:
+    """The checkers; where memory was written that was to be left as it is, the order of accesses is that of a repetition that looks at all."""
+    from ptxsim.checks.cluster_shared import Homes
+    from ptxsim.checks.order.checker import OrderChecker
+
+    if not any(isinstance(each, OrderChecker) and each.has_strayed for each in checkers):
+        return checkers
+    order = _order_checker(launch, Homes(launch.grid, launch.cluster), shared_is_set, None)
+    launch.run_grid([order], memory=before.copy(), start=start)
+    return [order if isinstance(each, OrderChecker) else each for each in checkers]
 
 
 def _slow_path(program: Program, machine: Machine) -> list[SlowPath]:
@@ -154,13 +174,23 @@ def _profile(launch: Launch) -> Profile | None:
     )  # fmt: skip
 
 
+def _order_checker(launch: Launch, homes: Homes, shared_is_set: bool, left: np.ndarray | None) -> OrderChecker:
+    """left: memory that the launch leaves as it is."""
+    from ptxsim.checks.order.checker import OrderChecker
+    from ptxsim.checks.order.sites import site_bits
+
+    return OrderChecker(
+        site_bits(launch.program), launch.block[0] * launch.block[1] * launch.block[2], launch.shared_end, homes,
+        initialized=shared_is_set, variables=launch.shared_variables, reserved=shared_start(launch.target),
+        cooperative=launch.is_cooperative, left=left,
+    )  # fmt: skip
+
+
 def _checkers(launch: Launch, shared_is_set: bool) -> list[Checker]:
     if launch.checks != "all":
         return []
     from ptxsim.checks.cluster import ClusterChecker, has_flags
     from ptxsim.checks.cluster_shared import Homes
-    from ptxsim.checks.order.checker import OrderChecker
-    from ptxsim.checks.order.sites import site_bits
     from ptxsim.checks.proxy import ProxyChecker, concerns_proxies
     from ptxsim.checks.register_counts import RegisterCountChecker
     from ptxsim.checks.tensor_maps import TensorMapChecker
@@ -171,16 +201,7 @@ def _checkers(launch: Launch, shared_is_set: bool) -> list[Checker]:
     homes, program = Homes(launch.grid, launch.cluster), launch.program
     tiles = TileLayoutChecker(program, str(launch.target), launch.numerics, launch.shared_end, launch.shared_variables)
     return [
-        OrderChecker(
-            site_bits(launch.program),
-            threads,
-            launch.shared_end,
-            homes,
-            initialized=shared_is_set,
-            variables=launch.shared_variables,
-            reserved=shared_start(launch.target),
-            cooperative=launch.is_cooperative,
-        ),
+        _order_checker(launch, homes, shared_is_set, left_memory(program, launch.memory)),
         *(
             [ProxyChecker(program, warps, launch.shared_end, homes, variables=launch.shared_variables)]
             if concerns_proxies(program)

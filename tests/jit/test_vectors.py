@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxsim.jit.body import Array, body
-from ptxsim.jit.vectors import are_in_steps, blocks_of, fetch, fill, lower_than, lowest_of, raise_to
+from ptxsim.jit.vectors import are_in_steps, blocks_of, fetch, fill, lanes_between, lower_than, lowest_of, raise_to
 from tests.jit.alike import alike
 
 LINE = np.dtype([("lanes", "<u4"), ("numbers", "<u8", (32,))])
@@ -30,6 +30,22 @@ def test_numbers_in_steps(start, step, lanes, other):
     lines["numbers"][2, other] ^= np.uint64(1)
     found, _ = alike(steady, lines, start, step)
     assert found == 1 | 2 * (not lanes >> other & 1)
+
+
+@body
+def between(lines: Array, first: int, last: int) -> int:
+    return lanes_between(lines[0]["numbers"], int(lines[0]["lanes"]), first, last)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32), st.integers(0, 2**47), st.integers(0, 100))
+@settings(deadline=None)
+def test_lanes_between(lanes, seed, first, more):
+    lines = np.zeros(1, LINE)
+    lines["lanes"] = lanes
+    lines["numbers"] = (first + np.random.default_rng(seed).integers(-20, 130, 32)).astype(np.uint64)
+    found, _ = alike(between, lines, first, first + more)
+    own = lines["numbers"][0].astype(np.int64)
+    assert found == sum(1 << k for k in range(32) if lanes >> k & 1 and first <= own[k] <= first + more)
 
 
 @body

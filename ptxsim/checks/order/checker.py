@@ -29,7 +29,8 @@ class OrderChecker(Observer):
 
     bits: of the program's sites; threads, shared_bytes: of a CTA; initialized: whether shared memory was filled before the launch;
     variables: of shared memory; homes: knows the clusters; reserved: first bytes of shared memory that are the system's, whose code
-    (tiles of several warps in cooperative_groups) counts on more of the machine than the memory model says.
+    (tiles of several warps in cooperative_groups) counts on more of the machine than the memory model says; left: (first, end) of
+    global memory that the launch leaves as it is, where reads are in order with everything.
     """
 
     events = ACCESSES | {
@@ -41,7 +42,7 @@ class OrderChecker(Observer):
 
     def __init__(
         self, bits: tuple[int, ...], threads: int, shared_bytes: int, homes: Homes, *, initialized: bool = False,
-        variables: Variables | None = None, reserved: int = 0, cooperative: bool = False,
+        variables: Variables | None = None, reserved: int = 0, cooperative: bool = False, left: np.ndarray | None = None,
     ):  # fmt: skip
         self.variables, self.reserved = variables or {}, reserved
         self.homes = homes
@@ -49,7 +50,7 @@ class OrderChecker(Observer):
         self.warps = -(-threads // LANES)
         self.order = state.begin(
             bits, homes.numbers(), homes.size, threads, shared_bytes, strong=strong, covers=any(b & COVERS for b in bits),
-            initialized=initialized, cooperative=cooperative,
+            initialized=initialized, cooperative=cooperative, left=left,
         )  # fmt: skip
         self.problems: dict[Problem, tuple[int, tuple[int, ...]]] = {}
         self.found = np.empty((0, FIELDS), np.int64)  # by the scan, in the records that it goes over
@@ -76,6 +77,11 @@ class OrderChecker(Observer):
             key = row[0], row[1], row[2]
             times, first = self.problems.get(key, (0, tuple(row)))
             self.problems[key] = times + 1, first
+
+    @property
+    def has_strayed(self) -> bool:
+        """Whether something has been written that was to be left as it is: reads of it are not known."""
+        return bool(self.order.n[state.STRAYED])
 
     def findings(self, program: Program) -> list[Finding]:
         """One finding for each pair of instructions."""

@@ -11,7 +11,7 @@ from ptxsim.checks.order.edges import acquire_at, fence, release_at, same_addres
 from ptxsim.checks.order.entries import entry_at, forget, go_on, owner_of
 from ptxsim.checks.order.lines import is_in_order
 from ptxsim.checks.order.proxies import publish, see_copies, waited
-from ptxsim.checks.order.sites import ACQUIRES, ARRIVES, COVERS, IGNORED, INITIALIZES, RELEASES, SCOPE
+from ptxsim.checks.order.sites import ACQUIRES, ARRIVES, COVERS, IGNORED, INITIALIZES, RELEASES, SCOPE, STRONG
 from ptxsim.checks.order.slots import admit, end
 from ptxsim.checks.order.state import (
     BARRIERS,
@@ -30,6 +30,7 @@ from ptxsim.checks.order.state import (
     PRODUCTS,
     RING,
     SHIFT,
+    STRAYED,
     THREADS,
     UNITS,
     WARPS,
@@ -38,12 +39,14 @@ from ptxsim.checks.order.state import (
 from ptxsim.checks.order.tensors import fence_after, fence_before, free, release_committed, use
 from ptxsim.checks.order.tiles import is_tile_in_order
 from ptxsim.jit.body import Array, body
+from ptxsim.jit.vectors import lanes_between
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import (
     FLAG_ASYNC_PROXY,
     FLAG_CORE,
     FLAG_ISSUED,
     FLAG_LANDED,
+    FLAG_READ,
     ODD_PHASE,
     Event,
     Proxy,
@@ -128,6 +131,8 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
             space = int(record["space"])
             if space == Space.SHARED or space == Space.GLOBAL:
                 is_global = space == Space.GLOBAL
+                if is_global and len(o.left) and reads_what_is_left(o, record, event, bits):
+                    continue
                 if is_in_order(o, slot, rank, warp, record, event, bits, is_global):
                     continue
                 if not is_global and is_tile_in_order(o, slot, rank, warp, record, event, bits):
@@ -136,6 +141,21 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
                     o.n[NOW] -= 1
                     return i
     return len(records)
+
+
+def reads_what_is_left(o: Order, record: Array, event: int, bits: int) -> bool:
+    """Whether an access only reads what the launch leaves as it is: nothing is to be remembered of it. Writes there are counted."""
+    addresses, mask, width, inside = record["addresses"], int(record["mask"]), int(record["width"]), 0
+    is_read = event == Event.LOAD or event == Event.LDMATRIX or event == Event.ASYNC_READ
+    if event == Event.ASYNC_ISSUE or event == Event.ASYNC_WAIT:
+        is_read = int(record["flags"]) & FLAG_READ != 0
+    for k in range(len(o.left)):
+        first, end = int(o.left[k, 0]), int(o.left[k, 1])
+        if is_read:
+            inside |= lanes_between(addresses, mask, first, end - width)
+        elif lanes_between(addresses, mask, first - width + 1, end - 1):
+            o.n[STRAYED] += 1
+    return is_read and inside == mask and not bits & STRONG
 
 
 def leave_grid(o: Order, slot: int, rank: int, warp: int, mask: int) -> None:

@@ -6,7 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxsim.checks.order.sites import BY_PROXY, COVERS, LATER, SCOPE, STRONG, TENSORS, UNORDERED, WARPGROUP
+from ptxsim.checks.order.sites import (
+    BY_PROXY,
+    COVERS,
+    LATER,
+    SCOPE,
+    STRONG,
+    TENSORS,
+    UNORDERED,
+    UPDATES_GLOBAL,
+    UPDATES_SHARED,
+    WARPGROUP,
+)
 from ptxsim.jit.body import Array, record
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import RECORD, Scope
@@ -16,8 +27,8 @@ from ptxsim.machine.pages import reserve
 (
     NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, THREADS, FREE,
     INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, INITS, PRODUCTS, AGREED_IN_SHARED, PASSES, COVER_SCOPE,
-    TENSOR, LOG_FROM, NUMBERS,
-) = range(35)  # fmt: skip
+    TENSOR, LOG_FROM, STRAYED, NUMBERS,
+) = range(36)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
 # of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
@@ -30,6 +41,7 @@ from ptxsim.machine.pages import reserve
 # published; PRODUCTS: the first of those of what products of warpgroups have read. The last column is that of all other copies. COPYING: whether there are accesses of the async proxy to global memory. AGREED: any two strong accesses of the program are, each in the scope of the other; AGREED_IN_SHARED: in shared memory. PASSES: all
 # fences of the device stand in one order, COVER_SCOPE is the narrowest scope of these, so that what a thread has read counts for fences of those that it meets (see barriers.pass_on).
 # TENSOR: the first of the columns of what warps have done with tensor memory (see tensors), 0 where the program has none.
+# STRAYED: how often what was to be left as it is (Order.left) has been written all the same.
 
 BARRIERS = 16
 RING = 16  # products of a warpgroup whose ends are remembered
@@ -139,6 +151,7 @@ class Arrays(NamedTuple):
     column: Array  # by cluster: among those that others know of
     known: Array  # by column: the cluster
     before: Array  # of the lanes of a record: when the granule was last written before
+    left: Array  # (first, end) of global memory that the launch leaves as it is
     published: Array  # by thread of the grid, as granules of global memory name it, if COPYING
 
 
@@ -156,10 +169,10 @@ def barrier_rows(ctas: int) -> int:
 
 def begin(
     sites: tuple[int, ...], home: np.ndarray, ctas: int, block: int, shared_bytes: int, *, strong: tuple[bool, bool],
-    covers: bool, initialized: bool, cooperative: bool = False,
+    covers: bool, initialized: bool, cooperative: bool = False, left: np.ndarray | None = None,
 ) -> Order:  # fmt: skip
     """Before a launch. home: of each CTA, see Order; ctas: of a cluster; block: threads of a CTA; strong: whether there are strong writes to shared and global memory;
-    covers: whether there are fences that stand in one order; cooperative: whether all CTAs are there at once, and may know of each other."""
+    covers: whether there are fences that stand in one order; cooperative: whether all CTAs are there at once, and may know of each other; left: see Order."""
     grid, warps = len(home), -(-block // LANES)
     all_warps = ctas * warps
     threads = all_warps * LANES
@@ -181,9 +194,8 @@ def begin(
     n[INITS] = n[PRODUCTS] - 1
     n[COPIED] = n[INITS] - completions
     n[TENSOR] = n[COPIED] - 2 * tensors if tensors else 0
-    n[AGREED] = all(bits >> SCOPE & 3 >= Scope.GPU for bits in sites if bits & STRONG)
-    needed = Scope.CLUSTER if ctas > 1 else Scope.CTA
-    n[AGREED_IN_SHARED] = all(bits >> SCOPE & 3 >= needed for bits in sites if bits & STRONG)
+    n[AGREED] = _agree(sites, UPDATES_SHARED, Scope.GPU)
+    n[AGREED_IN_SHARED] = _agree(sites, UPDATES_GLOBAL, Scope.CLUSTER if ctas > 1 else Scope.CTA)
     n[COPYING] = any(bits & BY_PROXY for bits in sites)
     n[[THREADS, INITIALIZED, LINES]] = block, initialized, lines
     n[[CLUSTERS, GRID, WAYS, ROWS, KEPT]] = clusters, grid, ways, rows, 1
@@ -207,8 +219,14 @@ def begin(
         zeros((many, FAR_WAYS if strong[1] else 0), ACCESS), zeros(far_lines, LINE), zeros((far_lines, 2), WAY),
         np.full(PAGES_AT_FIRST, NONE, np.int32), zeros(4 * MARGIN, ENTRY), zeros((4 * MARGIN, units), np.int32),
         zeros((4 * MARGIN, columns), np.int32), np.full(clusters, NONE, np.int32), zeros(columns, np.int32),
-        zeros(LANES, np.int32), zeros(clusters * units if n[COPYING] else 1, PUBLISHED),
+        zeros(LANES, np.int32), np.zeros((0, 2), np.int64) if left is None else left, zeros(clusters * units if n[COPYING] else 1, PUBLISHED),
     )  # fmt: skip
+
+
+def _agree(sites: tuple[int, ...], elsewhere: int, scope: Scope) -> bool:
+    """Whether all strong accesses but those that only update memory elsewhere have a scope, or a wider one."""
+    updates = UPDATES_SHARED | UPDATES_GLOBAL
+    return all(bits >> SCOPE & 3 >= scope for bits in sites if bits & STRONG and bits & updates != elsewhere)
 
 
 def zeros(shape: tuple[int, ...] | int, dtype: np.typing.DTypeLike) -> np.ndarray:
