@@ -16,6 +16,7 @@ MODELED = (
     "products on tensor memory: one after the other on the SM, N/2 cycles for 32 bytes of a row of A or operands from shared memory / 128; "
     "moves to registers at 1024 bytes per cycle",
     "asynchronous copies, bulk and tensor copies, mbarriers, barriers, cluster barriers: by what the run recorded",
+    "SMs: the one with most to do is replayed, and the one with the longest warp where that is another",
     "CTAs: dealt to SMs in turn, started and replaced at the measured rates, resident as registers, shared memory and warps allow",
     "atomics on global memory: at the rate of the words, sectors and pages they touch; an SM has so many on their way, its loads wait for them",
     "stores: at the rate of the sectors written, whole or in part; an SM is busy until its own are on their way",
@@ -24,10 +25,11 @@ MODELED = (
     "flags: seen by a spinning warp after a latency that depends on the fence before the write, one write of a line after the other",
     "shared memory of a cluster: at a rate of bytes, which SMs share where more of them use it than a GPC's network carries",
     "code: fetched in lines of 128 bytes, the next ones in advance, when a warp of the SM first comes by",
-    "machine code of the assembler, where ptxas and nvdisasm are installed: stall counts, barriers, register reads of two banks, "
+    "machine code of the assembler, or of a cubin of the same PTX, where ptxas and nvdisasm are installed: stall counts, barriers, register reads of two banks, "
     "spills, registers; blocks are tied to the PTX by line marks, and run as the PTX ran",
     "lowering, where they are not: moves, conversions of addresses, dead code and constants vanish; adds, logic, multiply-adds, address sums, "
-    "comparisons fuse; short branches become predicates; divisions, roots and 64-bit integers become sequences",
+    "comparisons fuse; short branches, to the other of two ways too, become predicates; words side by side in shared memory are one access; divisions, "
+    "which have the inverse of one divisor in common, roots and 64-bit integers become sequences",
 )
 NOT_MODELED = (
     "without the assembler: spills, bank conflicts of the register file, reuse caches",
