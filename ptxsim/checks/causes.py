@@ -48,8 +48,10 @@ def waits_for_products(program: Program) -> frozenset[int]:
 
 def without_overflows_of_missing_waits(program: Program, findings: list[Finding]) -> list[Finding]:
     """One finding where a copy is not waited for, and so the mbarrier that it completes is arrived at again too early, which ends the run."""
-    copies = {op.line for op in program.ops if op.completes_by is Mechanism.MBARRIER}
     overflows = [finding for finding in findings if finding.name == "mbarrier-overflow"]
+    if not overflows:
+        return findings
+    copies = {op.line for op in program.ops if op.completes_by is Mechanism.MBARRIER}
     notes = tuple(f"mbarrier-overflow at line {each.line} comes of it, too: {each.message}" for each in overflows)
     for n, finding in enumerate(findings):
         if finding.name == "missing-wait" and not copies.isdisjoint(label.line for label in finding.labels):
