@@ -43,7 +43,7 @@ CONCERNED = {
     "mbarrier": ("mbarrier", "mbarriers"),
     "warp_matrix": ("ldmatrix mma wmma", "compiled_matrix wmma_events fragments_alike"),
     "warpgroup": ("wgmma", "warpgroup product"),
-    "": ("scalar memory atomics warp control barriers", "compiled compiled_code registers_alike splits slow_path alike"),
+    "": ("scalar memory atomics warp control barriers", "compiled compiled_code registers_alike splits slow_path detour_events alike"),
 }  # fmt: skip
 
 
