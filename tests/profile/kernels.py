@@ -10,17 +10,17 @@ from ptxsim.profile.lowering.regions import merged
 HEADER = ".version 8.4\n.target sm_90a\n.address_size 64\n"
 
 
-def kernel(body: str, registers: str = "", parameters: str = ".param .u64 place, .param .u32 n"):
-    """The kernel k with these statements; %r0..63, %f0..63, %d0..63 (64 bits) and %p0..7 are declared."""
+def kernel(body: str, registers: str = "", parameters: str = ".param .u64 place, .param .u32 n", before: str = ""):
+    """The kernel k with these statements, after the declarations `before`; %r0..63, %f0..63, %d0..63 (64 bits) and %p0..7 are declared."""
     text = (
-        f"{HEADER}.visible .entry k({parameters}) {{ .reg .b32 %r<64>; .reg .f32 %f<64>; .reg .b64 %d<64>; .reg .pred %p<8>; "
+        f"{HEADER}{before}\n.visible .entry k({parameters}) {{ .reg .b32 %r<64>; .reg .f32 %f<64>; .reg .b64 %d<64>; .reg .pred %p<8>; "
         f"{registers}\n{body}\nret; }}"
     )
     return ptxsim.Module.from_text(text).kernel("k")
 
 
-def lowered(body: str, registers: str = "") -> MachineProgram:
-    program = kernel(body, registers).program("sm_90a")
+def lowered(body: str, registers: str = "", before: str = "") -> MachineProgram:
+    program = kernel(body, registers, before=before).program("sm_90a")
     return lower(merged(program))
 
 

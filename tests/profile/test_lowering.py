@@ -221,3 +221,10 @@ def test_what_a_call_returns_comes_in_a_register_and_is_no_constant():
     machine = lower.lowered(ptxsim.Module.from_text(text).kernel("k").program("sm_90a"), "sm_90a")
     reads = [op.constant for block in machine.blocks for op in block.ops if op.unit == "constant" and op.writes]
     assert len(reads) == 1 and all(0 <= op.constant < 1 << 11 for block in machine.blocks for op in block.ops)
+
+
+def test_constants_by_index_side_by_side_are_read_in_pairs():
+    loads = "".join(f"ld.const.u32 %r{3 + k}, [%d3+{4 * k}]; add.s32 %r9, %r9, %r{3 + k};" for k in range(4))
+    body = f"mov.u32 %r9, 0; mov.u64 %d1, table; mul.wide.u32 %d2, %r0, 16; add.s64 %d3, %d1, %d2; {loads}"
+    machine = lowered(IDS + body + STORE, "", ".const .align 16 .b8 table[4096];")
+    assert [op.bytes for op in machine.blocks[0].ops if op.kind == Kind.ACCESS and op.space == "const"] == [8, 8]

@@ -1,11 +1,11 @@
-"""Accesses to shared memory side by side that the assembler makes one of: two or four words, where it can tell that they are aligned.
+"""Accesses to shared memory, and to constants by index, side by side that the assembler makes one of: two or four words, where it can tell that they are aligned.
 
 Lanes that are so far apart use the banks as much for one of the words as for all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from math import gcd
 
 from ptxsim.engine.analysis.def_use import def_use
@@ -15,7 +15,7 @@ from ptxsim.profile.lowering.fusion import accesses_of, cost_of, is_made
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp
 from ptxsim.profile.lowering.schedule import WALLS
 
-WIDEST = 16  # bytes of an access of a lane
+WIDEST = {"shared": 16, "const": 8}  # bytes of an access of a lane
 ANY = 1 << 30  # alignment of zero
 
 
@@ -60,15 +60,19 @@ def merge_shared(alignment: Alignment, ops: list[MachineOp]) -> list[MachineOp]:
     gone: set[int] = set()
     run: list[int] = []
     for i, op in enumerate(ops):
-        fits = op.kind == Kind.ACCESS and op.space == "shared" and _width(alignment.program, op) > 0
-        same = fits and (not run or (ops[run[0]].stores, ops[run[0]].predicates) == (op.stores, op.predicates))
-        if run and not same and (op.kind in WALLS or op.stores or op.space == "shared"):
+        fits = op.kind == Kind.ACCESS and op.space in WIDEST and _width(alignment.program, op) > 0
+        same = fits and (not run or _alike(ops[run[0]], op))
+        if run and not same and (op.kind in WALLS or op.stores or op.space in WIDEST):
             gone |= _merge(alignment, ops, run)
             run = []
         if fits:
             run.append(i)
     gone |= _merge(alignment, ops, run)
     return [op for i, op in enumerate(ops) if i not in gone]
+
+
+def _alike(one: MachineOp, other: MachineOp) -> bool:
+    return (one.space, one.stores, one.predicates) == (other.space, other.stores, other.predicates)
 
 
 def _width(program: Program, op: MachineOp) -> int:
@@ -84,7 +88,7 @@ def _width(program: Program, op: MachineOp) -> int:
     return width if width in (4, 8) else 0
 
 
-def _merge(alignment: Alignment, ops: list[MachineOp], run: Iterable[int]) -> set[int]:
+def _merge(alignment: Alignment, ops: list[MachineOp], run: Sequence[int]) -> set[int]:
     """Merge what can be of accesses that may change places; returns those that are gone."""
     gone: set[int] = set()
     by_base: dict[tuple[int, int], dict[int, int]] = {}
@@ -95,10 +99,11 @@ def _merge(alignment: Alignment, ops: list[MachineOp], run: Iterable[int]) -> se
         by_base.setdefault((alignment.flow.value(source, 0), _width(alignment.program, ops[i])), {}).setdefault(
             address.offset, i
         )
+    widest = WIDEST[ops[run[0]].space] if run else 0
     for (base, width), places in by_base.items():
         aligned = alignment.of(base)
         for offset in sorted(places):
-            for total in (WIDEST, WIDEST // 2):
+            for total in (widest, widest // 2):
                 found = [places.get(offset + k, -1) for k in range(0, total, width)]
                 if (
                     len(found) > 1
