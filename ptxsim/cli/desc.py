@@ -61,7 +61,7 @@ def command(
 
 def _instruction(text: str, kind: str) -> int:
     """Show an instruction descriptor."""
-    from ptxsim.layout.instruction_descriptor import KINDS, InstructionDescriptor, decode, shape_problem
+    from ptxsim.layout.instruction_descriptor import KINDS, InstructionDescriptor, decode, field_problem, shape_problem
     from ptxsim.report.layouts import instruction_table
     from ptxsim.spelling import did_you_mean
 
@@ -89,6 +89,9 @@ def _instruction(text: str, kind: str) -> int:
     wrong = [problem for ctas in (1, 2) if (problem := shape_problem(words, ctas))]
     if len(wrong) == 2 and shape_problem(words, 1, ws=True):
         click.echo(f" descriptor-invalid: {wrong[0]}")
+        return 1
+    if problem := field_problem(words):
+        click.echo(f" descriptor-invalid: {problem}")
         return 1
     return 0
 

@@ -74,7 +74,8 @@ def product(
     group = group_of(m, ctas)
     for lane in map(int, np.flatnonzero(m.mask)):
         mask = 0 if columns is None else int(columns[lane])
-        words = legal(decode(int(idesc[lane]), kind.removeprefix("kind::")), ctas, ws, sparse, bool(ashift), mask)
+        given = decode(int(idesc[lane]), kind.removeprefix("kind::"))
+        words = legal(given, ctas, ws, sparse, bool(ashift), mask, blocks)
         one = TensorProduct(
             words, int(d[lane]), int(a[lane]), int(b[lane]), bool(np.broadcast_to(enable, 32)[lane]), from_memory, ws, scale or 0,
             sum(int(word[lane]) << 32 * i for i, word in enumerate(lanes or ())), ctas, int(meta[lane]) if sparse else 0,

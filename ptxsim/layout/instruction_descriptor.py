@@ -127,16 +127,37 @@ def shape_problem(words: InstructionDescriptor, ctas: int, ws: bool = False) -> 
     rows, columns = legal_shapes(words, ctas, ws)
     if words.m in rows and words.n in columns:
         return None
-    ns = ", ".join(map(str, columns)) if len(columns) < 4 else f"a multiple of {columns[1] - columns[0]} up to 256"
+    step = columns[-1] - columns[-2]
+    some = [str(n) for n in columns if len(columns) < 4 or n % step]
+    ns = ", ".join(some) + ("" if len(columns) < 4 else f"{' or ' if some else ''}a multiple of {step} up to 256")
     return f"there is no product of M = {words.m} and N = {words.n}: M is {' or '.join(map(str, rows))} and N {ns}"
 
 
 def legal_shapes(words: InstructionDescriptor, ctas: int, ws: bool) -> tuple[Sequence[int], Sequence[int]]:
-    """The values of M, and those of N for the M of a descriptor."""
+    """The values of M, and those of N for the M of a descriptor. PTX ISA, "Matrix Shape"; 16 and its multiples for M = 128: CUTLASS."""
+    integers = words.kind == "i8"
     if ws:
-        return (32, 64, 128), (64, 128, 256)
+        return (32, 64, 128), (64, 128) if words.sparse else (64, 128, 256)
     if ctas == 2:
-        return (128, 256), range(16, 257, 16)
+        step = 32 if integers else 16
+        return (256,) if words.scale and words.sparse else (128, 256), range(step, 257, step)
     if words.scale:
         return (128,), range(8, 257, 8)
-    return (64, 128), range(8, 257, 8) if words.m == 64 else range(16, 257, 16)
+    if words.m == 64:
+        return (64, 128), (8, 24, *range(16, 257, 16)) if integers else range(8, 257, 8)
+    return (64, 128), range(16, 257, 16)
+
+
+def field_problem(words: InstructionDescriptor, blocks: int = 0) -> str | None:
+    """What is wrong with the other fields, in a product whose rows have so many block scales, or None."""
+    if words.reserved:
+        return f"bits {words.reserved:#x} are reserved, and must be 0"
+    if words.saturate and words.kind != "i8":
+        return f"only kind::i8 saturates; bit 3 must be 0 in kind::{words.kind}"
+    if words.kind == "i8" and (words.negate_a or words.negate_b):
+        return "kind::i8 negates nothing; bits 13 and 14 must be 0"
+    for name, first in (("A", words.scale_a), ("B", words.scale_b)):
+        if blocks and first % blocks:
+            starts = " or ".join(map(str, range(0, 4, blocks)))
+            return f"the scales of {name} begin at byte {first}; {blocks} of a row begin at {starts}"
+    return None

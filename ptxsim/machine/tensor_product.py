@@ -12,7 +12,7 @@ import numpy as np
 
 from ptxsim import numerics
 from ptxsim.layout.column_mask import column_shift, mask_problem, zero_columns
-from ptxsim.layout.instruction_descriptor import InstructionDescriptor, NotModeled, shape_problem
+from ptxsim.layout.instruction_descriptor import InstructionDescriptor, NotModeled, field_problem, shape_problem
 from ptxsim.layout.sparsity import Sparsity
 from ptxsim.layout.tables import GROUPS
 from ptxsim.layout.tensor_descriptor import TensorDescriptor
@@ -292,13 +292,15 @@ def read_codes(tile: Tile, name: str, memory: np.ndarray) -> np.ndarray:
 
 
 def legal(
-    words: InstructionDescriptor | str, ctas: int, ws: bool, sparse: bool, moves_a: bool = False, mask: int = 0
+    words: InstructionDescriptor | str, ctas: int, ws: bool, sparse: bool, moves_a: bool = False, mask: int = 0, blocks: int = 0
 ) -> InstructionDescriptor:  # fmt: skip
-    """The instruction descriptor of a product of `ctas` CTAs. Raises Fault `descriptor-invalid` with what is wrong with it, or `not-modeled`."""
-    problem = words if isinstance(words, str) else shape_problem(words, ctas, ws)
+    """The instruction descriptor of a product of `ctas` CTAs, with so many block scales a row. Raises Fault `descriptor-invalid` with what
+    is wrong with it, or `not-modeled`."""
+    problem = words if isinstance(words, str) else shape_problem(words, ctas, ws) or field_problem(words, blocks)
     if not isinstance(words, str) and words.sparse != sparse:
         problem = f"the sparsity bit is {int(words.sparse)} in a product that is{'' if sparse else ' not'} .sp"
-    if not isinstance(words, str) and (words.transpose_a or words.transpose_b) and TYPES[words.a].bits < 8:
+    transposed = [] if isinstance(words, str) else [(words.transpose_a, words.a), (words.transpose_b, words.b)]
+    if any(is_so and TYPES[name].bits < 8 for is_so, name in transposed):
         problem = "elements of 4 and 6 bits are K-major: the transpose bits are 0"
     if moves_a and not isinstance(words, str) and words.m // ctas != ROWS:
         problem = f"M is {words.m} in a product with .ashift, which takes {ROWS} rows of each CTA"
