@@ -37,4 +37,7 @@ class TensorDescriptor(Descriptor):
         found = Descriptor.field_problems(self)
         if self.version != VERSION:
             found.append(("descriptor-invalid", f"bits 46 to 48 hold {self.version}, and must hold {VERSION}"))
+        if self.leading_mode:
+            text = "bit 52 makes the leading offset an address, which only rows of 48 bytes have (K = 96 of sm_103)"
+            found.append(("descriptor-invalid", text))
         return found

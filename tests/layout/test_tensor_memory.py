@@ -93,3 +93,9 @@ def test_matrix_descriptors_come_back(swizzle, start, leading, stride, base):
 def test_a_swizzle_that_is_none_is_said():
     fields = TensorDescriptor.decode(3 << 61 | 1 << 46)
     assert [name for name, _ in fields.problems()] == ["descriptor-invalid"]
+
+
+def test_a_leading_address_is_said():
+    """Rows of 48 bytes alone have one (K = 96 of sm_103): anything else would be read by a distance that is none."""
+    (problem,) = TensorDescriptor.decode(1 << 52 | 1 << 46).problems()
+    assert problem[0] == "descriptor-invalid" and "bit 52" in problem[1]
