@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.lanes import LANES
 from ptxsim.layout import tensor_memory as layout
 from ptxsim.layout.tensor_memory import QUARTER, ROWS
@@ -14,13 +15,27 @@ from ptxsim.report.pictures import run_length, spans
 
 SHOWN = 32  # columns
 CORNER = "lane\\column"
+FAMILY = "tcgen05"
+EXAMPLES = (
+    "write tcgen05.ld.32x32b.x4 (or .st), tcgen05.mma.m64n32 (.ws; .cta_group::2 for M = 256) or tcgen05.scales.m128.4X"
+)
 NAMES = ("tcgen05.ld", "tcgen05.st", "tcgen05.mma", "tcgen05.scales")
 
 
 def picture(form: str) -> Drawing | None:
-    """The picture of a form, or None if it is none of these: tcgen05.ld.32x32b.x4 (or .st, with pack::16b or unpack::16b), the D of
-    tcgen05.mma.m64n32 (.ws, cta_group::2: of one CTA of a pair), tcgen05.scales.m128 (of M rows, or N columns) with .1X, .2X or .4X."""
+    """The picture of a form, or None if it is of no tensor memory: tcgen05.ld.32x32b.x4 (or .st, with pack::16b or unpack::16b), the D of
+    tcgen05.mma.m64n32 (.ws, cta_group::2: of one CTA of a pair), tcgen05.scales.m128 (of M rows, or N columns) with .1X, .2X or .4X.
+    Raises PtxError for others of the family."""
     words = form.split(".")
+    if words[0] != FAMILY:
+        return None
+    found = _picture(words)
+    if found is None:
+        raise PtxError(Finding("unknown-instruction", f"there is no picture of {form}", help=EXAMPLES))
+    return found
+
+
+def _picture(words: list[str]) -> Drawing | None:
     if ".".join(words[:2]) not in NAMES:
         return None
     if words[1] in ("ld", "st"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -60,7 +61,10 @@ def entry(form: Form, machine: Target | None = None) -> dict[str, Any] | None:
 def _matches(form: Form, pattern: str) -> bool:
     if fnmatchcase(form.name, pattern) or pattern in form.name:
         return True
+    slots = {slot.name for slot in form.slots}
     words = {word for slot in form.slots for word in slot.words}
+    words |= {word for word in re.split(r"[.{}]+", form.notation.partition(" ")[0]) if word not in slots}
+    words |= {piece for word in words for piece in word.split("::")}  # gather4 of tile::gather4
     return all(
         part in form.name.split(".") or any(fnmatchcase(word, part) for word in words) for part in pattern.split(".")
     )

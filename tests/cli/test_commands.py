@@ -339,3 +339,14 @@ def test_fixes_of_a_compilers_text_are_tried_and_told_in_its_words(capsys, monke
         assert main(["run", "kernel.cu", "--try-fixes"]) == 0
         said = " ".join(capsys.readouterr().out.split())
         assert f"= tried: {told} (PTX: " in said and "no finding is left" in said, said
+
+
+def test_words_behind_a_double_colon_are_found(capsys):
+    for word in ("gather4", "mxf8f6f4", "tcgen05.mxf4nvf4"):
+        assert run("isa", "--target", "sm_100a", word) == 0
+        assert word.rpartition(".")[2] in capsys.readouterr().out
+
+
+def test_a_picture_of_tensor_memory_that_there_is_not_is_said(capsys):
+    assert run("layout", "tcgen05.mma.m256n64") == 1
+    assert ".cta_group::2 for M = 256" in capsys.readouterr().err
