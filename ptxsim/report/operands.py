@@ -28,6 +28,7 @@ def operand_text(shown: Shown, width: int = WIDTH) -> str:
         return "\n".join([*lines, *_others(shown), matrix_text(shown.matrix, width)])
     assert shown.active is not None
     lines = [lanes_text(name, values, shown.active, width) for name, values in shown.registers.items()]
+    lines = lines or ["a constant, which no register holds"]
     return "\n".join([f"{title}, by lane", place, *_others(shown), *lines])
 
 

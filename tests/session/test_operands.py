@@ -61,6 +61,8 @@ def test_a_register_is_shown_by_lane():
     assert halves.registers["%r3"].shape == (32, 2) and "1:1" in operand_text(halves)
     (same,) = shown("16:f0")
     assert operand_text(same).endswith("%f0: 2 in all lanes")
+    (constant,) = shown("14:b")
+    assert operand_text(constant).endswith("a constant, which no register holds")
 
 
 def test_what_never_ran_is_reported():
