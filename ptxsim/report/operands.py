@@ -25,6 +25,10 @@ def operand_text(shown: Shown, width: int = WIDTH) -> str:
     if shown.matrix is not None:
         shape = "x".join(map(str, shown.matrix.shape))
         lines = [f"{title}, {shape} {shown.matrix.dtype.name}", place]
+        if shown.corner is not None:
+            lines.append(
+                "tensor memory before it, from lane {} and column {} on: lanes by columns".format(*shown.corner)
+            )
         return "\n".join([*lines, *_others(shown), matrix_text(shown.matrix, width)])
     assert shown.active is not None
     lines = [lanes_text(name, values, shown.active, width) for name, values in shown.registers.items()]

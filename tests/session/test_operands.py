@@ -7,7 +7,8 @@ from ptxsim.diagnostic import PtxError
 from ptxsim.report.operands import matrix_text, operand_text
 from ptxsim.session.inspect.operands import Place, parse_place
 from ptxsim.session.ptxfile.file import Options, run_file
-from tests.helpers import SAMPLES, run_text
+from ptxsim.source import Source
+from tests.helpers import ROOT, SAMPLES, run_text
 
 PRODUCT = """\
 // ptxsim: launch grid=2 block=64
@@ -181,3 +182,16 @@ def test_a_descriptor_is_shown_as_the_tile_it_names():
     a, b = (shown.matrix for shown in result.shown)
     assert a.shape == (64, 16) and b.shape == (64, 16) and a.dtype == b.dtype == np.float16
     assert np.array_equal(result.values["D"], a.astype(np.float32) @ b.astype(np.float32).T)
+
+
+def test_tensor_memory_is_shown_by_lanes_and_columns():
+    """What a product leaves, as the load that follows finds it; its factor as it lies beside; and words before a store."""
+    path = ROOT / "tests" / "cases" / "tcgen05" / "from_tensor_memory.ptx"
+    result = run_file(Source.from_file(path), options=Options(prints=("91:a:f32@warp1", "85:a:f16", "68:a")))
+    load, factor, store = result.shown
+    assert load.corner == (32, 0) and load.matrix.shape == (32, 32) and load.matrix.dtype == np.float32
+    D = result.run.outputs["D"].reshape(128, 16)
+    np.testing.assert_array_equal(load.matrix[:, :16], D[32:64])
+    assert factor.corner == (0, 16) and factor.matrix.shape == (128, 32) and factor.matrix[:, :16].any()
+    assert store.matrix.dtype == np.uint32 and not store.matrix.any()
+    assert "from lane 32 and column 0 on: lanes by columns" in operand_text(load)

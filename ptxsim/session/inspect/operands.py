@@ -16,6 +16,7 @@ from ptxsim.diagnostic import PtxError
 from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism, Scope
+from ptxsim.isa.operand import Either
 from ptxsim.lanes import LANES
 from ptxsim.machine.cta import Register, Warp
 from ptxsim.machine.warpgroup import WARPS
@@ -33,7 +34,8 @@ class Shown:
     """An operand at one execution by one warp (an asynchronous product: by its warpgroup): a source as it was, a result as it came out.
 
     `matrix` if the instruction sees it as a matrix: a fragment, or the tile in shared memory that a descriptor names as
-    it lay when the instruction was issued. Else `registers`: name -> lane values (32,), of which `active` lanes executed.
+    it lay when the instruction was issued; or the tensor memory that an address names, lanes by columns, as it lay before, with
+    `corner`, the first lane and column. Else `registers`: name -> lane values (32,), of which `active` lanes executed.
     `executed` counts for every CTA and warp how often; `cta`, `warps` and `time` (from 1) are what is shown.
     """
 
@@ -48,6 +50,7 @@ class Shown:
     active: np.ndarray | None = None
     executed: dict[tuple[int, int], int] = field(default_factory=dict)
     was_executed: bool = False
+    corner: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,8 @@ class _Watched:
         self.seen: dict[int, list[Any]] = {}
         self.active: dict[int, np.ndarray] = {}
         self.shared: np.ndarray | None = None  # shared memory when a product that reads a tile was issued
+        self.tensor: np.ndarray | None = None  # the cells of tensor memory before the instruction
+        self.corner = 0, 0
         self._begun: dict[
             int, tuple[list[Any], np.ndarray]
         ] = {}  # executions that are not over, with sources and lanes
@@ -153,6 +158,24 @@ class _Watched:
         """Take sources: an instruction may write the registers it reads."""
         if op is self.op and warp.cta.linear == self.cta and warp.index in self.warps:
             self._begun[warp.index] = [_copied(warp.registers[slot]) for _, slot in self.slots], mask.copy()
+            if self._is_in_tensor_memory and self.executed[self.cta, warp.index] == self.time - 1 and mask.any():
+                self._take_tensor_memory(warp, mask)
+
+    def _take_tensor_memory(self, warp: Warp, mask: np.ndarray) -> None:
+        """What lies from the address on: in the lanes that the warp reaches, or in all where the tensor core accesses them, up to the end of
+        the allocation."""
+        from ptxsim.layout.tensor_memory import COLUMNS, QUARTER, ROWS
+        from ptxsim.machine.tensor_memory import memory_of
+
+        address = self.op.bound.operands[self.operand]
+        assert isinstance(address, ast.Address)
+        lane, memory = int(np.flatnonzero(mask)[0]), memory_of(warp.cta)
+        first = sum(int(warp.registers[slot][lane]) for _, slot in self.slots) + (address.offset or 0)
+        row, column = first >> 16 & ROWS - 1, first & COLUMNS - 1
+        end = next((a.start + a.columns for a in memory.held.values() if 0 <= column - a.start < a.columns), COLUMNS)
+        rows = QUARTER if self.op.facts.scope is Scope.WARP else ROWS
+        self.corner = row, column
+        self.tensor = np.ascontiguousarray(memory.cells[column:end, row : row + rows].T)
 
     def after(self, op: Op, warp: Warp, mask: np.ndarray) -> None:
         """Count executions; take results when they have arrived."""
@@ -207,12 +230,23 @@ class _Watched:
         )  # fmt: skip
         if not shown.was_executed:
             return shown
+        if self.tensor is not None:
+            dtype = dtype_of(self.type or "u32")
+            shown.matrix, shown.corner = self.tensor.view(dtype), self.corner
+            return shown
         shown.matrix = self._matrix()
         if shown.matrix is None:
             shown.warps, shown.active = (self.warp,), self.active[self.warp]
             for (name, slot), raw in zip(self.slots, self.seen[self.warp]):
                 shown.registers[name] = typed(raw, self.type or program.slots[slot].name)
         return shown
+
+    @property
+    def _is_in_tensor_memory(self) -> bool:
+        """Whether the operand is an address in tensor memory."""
+        kind = self.op.bound.form.kinds.get(self.operand)
+        spaces = [getattr(each, "space", None) for each in (kind.kinds if isinstance(kind, Either) else (kind,))]
+        return "tensor" in spaces and isinstance(self.op.bound.operands.get(self.operand), ast.Address)
 
     @property
     def _is_tile(self) -> bool:
