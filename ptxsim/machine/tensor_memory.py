@@ -45,7 +45,7 @@ class TensorMemory:
         self.held: dict[int, Allocation] = {}  # by the first column
         self.free = ALL
         self.permitted = True
-        self.promised: list[tuple[int, int]] = []  # first columns and numbers
+        self.promised: list[tuple[int, int, int]] = []  # first columns, numbers, and the lines
         self.group: tuple[int, int] | None = None
 
     def take(self, start: int, columns: int, line: int) -> None:
@@ -92,12 +92,12 @@ def allocate(m: Port, a: np.ndarray, columns: np.ndarray, ctas: int) -> Wait | N
         start = room([own, *others], count)
         assert start is not None
         for other in others:
-            other.promised.append((start, count))
+            other.promised.append((start, count, line))
             other.free &= ~(run(count) << start)
         give(start)
 
     if others and own.promised:
-        start, promised = own.promised.pop(0)
+        start, promised, _ = own.promised.pop(0)
         if promised != count:
             raise _fault(
                 f"{count} columns, where the other CTA of the pair has allocated {promised}",
@@ -139,12 +139,19 @@ def relinquish(m: Port, ctas: int) -> None:
 
 
 def look_over(machine: Machine, cta: Cta) -> None:
-    """Report columns that a CTA holds when it ends, which no other CTA ever gets."""
+    """Report columns that a CTA holds when it ends, which no other CTA ever gets, and those that it was to allocate with its peer."""
     for left in memory_of(cta).held.values():
         machine.add_finding(
             Finding(
                 "tensor-memory-allocation", f"the CTA ends with {left.columns} columns of tensor memory", left.line,
                 help="give them back in one warp, after the last access", cta=cta.index,
+            )
+        )  # fmt: skip
+    for _, count, line in memory_of(cta).promised:
+        machine.add_finding(
+            Finding(
+                "tensor-memory-allocation", f"the CTA ends without its part in the allocation of {count} columns by the pair", line,
+                help="a warp of each CTA of a pair executes the allocation, and so the other instructions that manage columns", cta=cta.index,
             )
         )  # fmt: skip
 

@@ -93,7 +93,7 @@ def copied(case: dict) -> bytes:
         t = tensor_record(describe(case, allocation.address + TENSOR), parse_target("sm_90a"))
         here.start = case["offset"]
         copy.tensor, copy.mode = t.address, IM2COL if "lower" in case else TILE
-        copy.size = count_rows(t, copy.mode) * row_bytes(t)
+        copy.size = count_rows(t, copy.mode, 0) * row_bytes(t)
         for i, value in enumerate(case["at"]):
             copy.at[i] = value
         for i, value in enumerate(case.get("taps", ())):
