@@ -81,6 +81,7 @@ def folder(tmp_path_factory):
         (made / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "docs", made / "docs")
     shutil.copytree(ROOT / "tests" / "cuda", made / "tests" / "cuda")
+    (made / "tests" / "cases").symlink_to(ROOT / "tests" / "cases")
     for page in PAGES:
         for name, text in _HEREDOC.findall(page.read_text()):
             (made / name).parent.mkdir(parents=True, exist_ok=True)
