@@ -25,10 +25,8 @@ class _AreInSteps(Operation):
 
     def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
         numbers, *rest = arguments
-        if isinstance(numbers, Known) or numbers.kind != ArrayKind(np.dtype(np.uint64), (LANES,)):
-            at.refuse(f"the numbers of {LANES} lanes are expected")
         lanes, start, step = (at.convert(each, INT).parts[0] for each in rest)
-        found = at.let(f"load {_VECTOR}, ptr {numbers.parts[0]}, align 8")
+        found = _loaded(at, numbers)
         steps = at.let(f"mul {_VECTOR} {_spread(at, step)}, {_NUMBERS}")
         wanted = at.let(f"add {_VECTOR} {_spread(at, start)}, {steps}")
         differ = at.let(f"icmp ne {_VECTOR} {found}, {wanted}")
@@ -36,6 +34,17 @@ class _AreInSteps(Operation):
             f"and i32 {at.let(f'bitcast <{LANES} x i1> {differ} to i32')}, {at.let(f'trunc i64 {lanes} to i32')}"
         )
         return Value(BOOL, (at.let(f"icmp eq i32 {word}, 0"),))
+
+
+def _place(at: Expressions, numbers: Value | Known) -> str:
+    """Where the numbers of all lanes stand."""
+    if isinstance(numbers, Known) or numbers.kind != ArrayKind(np.dtype(np.uint64), (LANES,)):
+        at.refuse(f"the numbers of {LANES} lanes are expected")
+    return numbers.parts[0]
+
+
+def _loaded(at: Expressions, numbers: Value | Known) -> str:
+    return at.let(f"load {_VECTOR}, ptr {_place(at, numbers)}, align 8")
 
 
 def _spread(at: Expressions, number: str) -> str:
@@ -51,10 +60,8 @@ class _LanesBetween(Operation):
 
     def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
         numbers, *rest = arguments
-        if isinstance(numbers, Known) or numbers.kind != ArrayKind(np.dtype(np.uint64), (LANES,)):
-            at.refuse(f"the numbers of {LANES} lanes are expected")
         lanes, first, last = (at.convert(each, INT).parts[0] for each in rest)
-        found = at.let(f"load {_VECTOR}, ptr {numbers.parts[0]}, align 8")
+        found = _loaded(at, numbers)
         beyond = at.let(f"sub {_VECTOR} {found}, {_spread(at, first)}")
         most = _spread(at, at.let(f"sub i64 {last}, {first}"))
         word = at.let(f"bitcast <{LANES} x i1> {at.let(f'icmp ule {_VECTOR} {beyond}, {most}')} to i{LANES}")
@@ -80,8 +87,6 @@ class _BlocksOf(Operation):
 
     def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
         numbers, *rest = arguments
-        if isinstance(numbers, Known) or numbers.kind != ArrayKind(np.dtype(np.uint64), (LANES,)):
-            at.refuse(f"the numbers of {LANES} lanes are expected")
         lanes, size, shift = (at.convert(each, INT).parts[0] for each in rest)
         at.unit.declare("blocks", _BLOCKS)
 
@@ -89,7 +94,7 @@ class _BlocksOf(Operation):
             return at.let(f"call i64 @llvm.vector.reduce.{how}.v{LANES}i64({_VECTOR} {vector})")
 
         mask = at.let(f"bitcast i32 {at.let(f'trunc i64 {lanes} to i32')} to <{LANES} x i1>")
-        given = at.let(f"load {_VECTOR}, ptr {numbers.parts[0]}, align 8")
+        given = _loaded(at, numbers)
         by, one = _spread(at, shift), _spread(at, "1")
         low = at.let(f"lshr {_VECTOR} {given}, {by}")
         more = at.let(f"add {_VECTOR} {given}, {_spread(at, at.let(f'sub i64 {size}, 1'))}")
@@ -130,10 +135,8 @@ class _MeetOthers(Operation):
         for number, each in enumerate(arguments):
             if number % 3:
                 given.append(f"i64 {at.convert(each, INT).parts[0]}")
-            elif isinstance(each, Known) or each.kind != ArrayKind(np.dtype(np.uint64), (LANES,)):
-                at.refuse(f"the numbers of {LANES} lanes are expected")
             else:
-                given.append(f"ptr {each.parts[0]}")
+                given.append(f"ptr {_place(at, each)}")
         at.unit.declare("meet", _MEET)
         return Value(BOOL, (at.let(f"call i1 @meet({', '.join(given)})"),))
 

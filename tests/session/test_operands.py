@@ -195,3 +195,10 @@ def test_tensor_memory_is_shown_by_lanes_and_columns():
     assert factor.corner == (0, 16) and factor.matrix.shape == (128, 32) and factor.matrix[:, :16].any()
     assert store.matrix.dtype == np.uint32 and not store.matrix.any()
     assert "from lane 32 and column 0 on: lanes by columns" in operand_text(load)
+
+
+def test_an_odd_number_of_columns_is_shown_in_whole_elements():
+    path = ROOT / "tests" / "cases" / "tcgen05" / "from_tensor_memory.ptx"
+    text = path.read_text().replace("%d15}, [%own];", "%d15}, [%own+1];")
+    (load,) = run_file(Source(text, "k.ptx"), options=Options(prints=("91:a:f64",))).shown
+    assert load.corner == (0, 1) and load.matrix.shape == (32, 15) and load.matrix.dtype == np.float64

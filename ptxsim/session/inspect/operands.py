@@ -232,7 +232,9 @@ class _Watched:
             return shown
         if self.tensor is not None:
             dtype = dtype_of(self.type or "u32")
-            shown.matrix, shown.corner = self.tensor.view(dtype), self.corner
+            columns = self.tensor.shape[1] * self.tensor.itemsize // dtype.itemsize  # whole elements
+            shown.matrix = self.tensor.view(np.uint8)[:, : columns * dtype.itemsize].copy().view(dtype)
+            shown.corner = self.corner
             return shown
         shown.matrix = self._matrix()
         if shown.matrix is None:
