@@ -145,8 +145,8 @@ def _check_passed(kind: Args, operand: ast.Operand, names: Names) -> str | Findi
             return passes if kind.results else None
         case ast.Sink():
             return None if kind.results else passes
-        case ast.Vector():  # a vector register: braces are no argument
-            return None
+        case ast.Vector(elements):  # a vector register: braces are no argument, and no special register is one
+            return None if all(isinstance(e, ast.Name) and names.register_type(e.name) for e in elements) else passes
         case ast.Name(name) if "." not in name and name not in SPECIAL_REGISTERS:
             where = names.variable_space(name)
             if names.register_type(name) is not None or where in ("param", *OPAQUE):
