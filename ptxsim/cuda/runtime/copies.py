@@ -11,6 +11,7 @@ from typing import Any
 from ptxsim.cuda.runtime.arena import INVALID_VALUE
 from ptxsim.cuda.runtime.functions import CudaError, Extent, PitchedPointer, function
 from ptxsim.cuda.runtime.state import NOT_SUPPORTED, Runtime
+from ptxsim.cuda.runtime.steps import Kind, Work
 from ptxsim.cuda.runtime.streams import in_order
 
 HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT = range(5)  # cudaMemcpyKind
@@ -64,7 +65,7 @@ def copy(runtime: Runtime, to: int | None, source: int | None, size: int, kind: 
 def memcpy(
     runtime: Runtime, to: int | None, source: int | None, size: int, kind: int, stream: int | None = None
 ) -> None:
-    in_order(runtime, stream, lambda: copy(runtime, to, source, size, kind))
+    in_order(runtime, stream, Kind.MEMCPY, lambda: copy(runtime, to, source, size, kind))
 
 
 @function("cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t size)")
@@ -75,7 +76,7 @@ def memcpy_peer(
 ) -> None:  # fmt: skip
     runtime.check_device(to_device)
     runtime.check_device(from_device)
-    in_order(runtime, stream, lambda: copy(runtime, to, source, size, DEVICE_TO_DEVICE))
+    in_order(runtime, stream, Kind.MEMCPY, lambda: copy(runtime, to, source, size, DEVICE_TO_DEVICE))
 
 
 @function(
@@ -95,7 +96,7 @@ def memcpy_2d(
         for row in range(height):
             copy(runtime, (to or 0) + row * to_pitch, (source or 0) + row * from_pitch, width, kind)
 
-    in_order(runtime, stream, rows)
+    in_order(runtime, stream, Kind.MEMCPY, rows)
 
 
 def _copy_3d(runtime: Runtime, p: Copy3D | PeerCopy3D, kind: int) -> None:
@@ -111,12 +112,18 @@ def _copy_3d(runtime: Runtime, p: Copy3D | PeerCopy3D, kind: int) -> None:
             copy(runtime, ends[0], ends[1], width, kind)
 
 
+def work_of_copy(runtime: Runtime, given: bytes) -> Work:
+    """The copy that the bytes of a Copy3D ask for."""
+    p = Copy3D.from_buffer_copy(given)
+    return lambda: _copy_3d(runtime, p, p.kind)
+
+
 @function("cudaMemcpy3D(const void *parameters)", "cudaMemcpy3DAsync(const void *parameters, void *stream)")
 def memcpy_3d(runtime: Runtime, parameters: int | None, stream: int | None = None) -> None:
     if parameters is None:
         raise CudaError(INVALID_VALUE)
-    p = Copy3D.from_buffer_copy(ctypes.string_at(parameters, ctypes.sizeof(Copy3D)))
-    in_order(runtime, stream, lambda: _copy_3d(runtime, p, p.kind))
+    given = ctypes.string_at(parameters, ctypes.sizeof(Copy3D))
+    in_order(runtime, stream, Kind.MEMCPY, work_of_copy(runtime, given), lambda: given)
 
 
 @function("cudaMemcpy3DPeer(const void *parameters)", "cudaMemcpy3DPeerAsync(const void *parameters, void *stream)")
@@ -124,20 +131,38 @@ def memcpy_3d_peer(runtime: Runtime, parameters: int | None, stream: int | None 
     if parameters is None:
         raise CudaError(INVALID_VALUE)
     p = PeerCopy3D.from_buffer_copy(ctypes.string_at(parameters, ctypes.sizeof(PeerCopy3D)))
-    in_order(runtime, stream, lambda: _copy_3d(runtime, p, DEVICE_TO_DEVICE))
+    in_order(runtime, stream, Kind.MEMCPY, lambda: _copy_3d(runtime, p, DEVICE_TO_DEVICE))
 
 
-def _fill(runtime: Runtime, pointer: int | None, value: int, size: int) -> None:
-    if size:
-        if not runtime.arena.is_device(pointer or 0):
-            raise CudaError(INVALID_VALUE)
-        ctypes.memset(runtime.arena.host(pointer, size), value & 0xFF, size)
+def fill_rows(
+    runtime: Runtime, pointer: int | None, pitch: int, value: bytes, width: int, height: int, depth: int = 1, high: int = 0
+) -> Work:  # fmt: skip
+    """Write a value `width` times into each of `height` rows, `pitch` bytes apart; high: rows from one of `depth` planes to the
+    next."""
+    size = width * len(value)
+
+    def work() -> None:
+        for row in (z * high + y for z in range(depth) for y in range(height) if size):
+            at = (pointer or 0) + row * pitch
+            if not runtime.arena.is_device(at):
+                raise CudaError(INVALID_VALUE)
+            place = runtime.arena.host(at, size)
+            if len(value) == 1:
+                ctypes.memset(place, value[0], size)
+            else:
+                ctypes.memmove(place, value * width, size)
+
+    return work
+
+
+def _byte(value: int) -> bytes:
+    return bytes([value & 0xFF])
 
 
 @function("cudaMemset(void *pointer, int value, size_t size)")
 @function("cudaMemsetAsync(void *pointer, int value, size_t size, void *stream)")
 def memset(runtime: Runtime, pointer: int | None, value: int, size: int, stream: int | None = None) -> None:
-    in_order(runtime, stream, lambda: _fill(runtime, pointer, value, size))
+    in_order(runtime, stream, Kind.MEMSET, fill_rows(runtime, pointer, 0, _byte(value), size, 1))
 
 
 @function("cudaMemset2D(void *pointer, size_t pitch, int value, size_t width, size_t height)")
@@ -145,11 +170,7 @@ def memset(runtime: Runtime, pointer: int | None, value: int, size: int, stream:
 def memset_2d(
     runtime: Runtime, pointer: int | None, pitch: int, value: int, width: int, height: int, stream: int | None = None
 ) -> None:  # fmt: skip
-    def rows() -> None:
-        for row in range(height):
-            _fill(runtime, (pointer or 0) + row * pitch, value, width)
-
-    in_order(runtime, stream, rows)
+    in_order(runtime, stream, Kind.MEMSET, fill_rows(runtime, pointer, pitch, _byte(value), width, height))
 
 
 @function("cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent)")
@@ -157,34 +178,28 @@ def memset_2d(
 def memset_3d(
     runtime: Runtime, pointer: PitchedPointer, value: int, extent: Extent, stream: int | None = None
 ) -> None:  # fmt: skip
-    start, pitch, high, width, height, depth = (
-        pointer.pointer or 0, pointer.pitch, pointer.ysize, extent.width, extent.height, extent.depth,
-    )  # fmt: skip
-
-    def rows() -> None:
-        for z in range(depth):
-            for y in range(height):
-                _fill(runtime, start + (z * high + y) * pitch, value, width)
-
-    in_order(runtime, stream, rows)
+    e = extent
+    rows = fill_rows(runtime, pointer.pointer, pointer.pitch, _byte(value), e.width, e.height, e.depth, pointer.ysize)
+    in_order(runtime, stream, Kind.MEMSET, rows)
 
 
 # ---- variables ----
 
 
-def _place(runtime: Runtime, host: int | None) -> tuple[int, int]:
+def place(runtime: Runtime, host: int | None) -> tuple[int, int]:
+    """Address and bytes of a variable that the host knows. Raises CudaError."""
     symbol = runtime.binaries.symbol(host)
     return runtime.loaded(symbol.binary).variable(symbol.name)
 
 
 @function("cudaGetSymbolAddress(void **pointer, const void *symbol)")
 def symbol_address(runtime: Runtime, pointer: Any, symbol: int | None) -> None:
-    pointer[0] = _place(runtime, symbol)[0]
+    pointer[0] = place(runtime, symbol)[0]
 
 
 @function("cudaGetSymbolSize(size_t *size, const void *symbol)")
 def symbol_size(runtime: Runtime, size: Any, symbol: int | None) -> None:
-    size[0] = _place(runtime, symbol)[1]
+    size[0] = place(runtime, symbol)[1]
 
 
 @function("cudaMemcpyToSymbol(const void *symbol, const void *from, size_t size, size_t offset, int kind)")
@@ -194,8 +209,8 @@ def symbol_size(runtime: Runtime, size: Any, symbol: int | None) -> None:
 def to_symbol(
     runtime: Runtime, symbol: int | None, source: int | None, size: int, offset: int, kind: int, stream: int | None = None
 ) -> None:  # fmt: skip
-    place = _place(runtime, symbol)[0] + offset
-    in_order(runtime, stream, lambda: copy(runtime, place, source, size, kind))
+    at = place(runtime, symbol)[0] + offset
+    in_order(runtime, stream, Kind.MEMCPY, lambda: copy(runtime, at, source, size, kind))
 
 
 @function("cudaMemcpyFromSymbol(void *to, const void *symbol, size_t size, size_t offset, int kind)")
@@ -203,5 +218,5 @@ def to_symbol(
 def from_symbol(
     runtime: Runtime, to: int | None, symbol: int | None, size: int, offset: int, kind: int, stream: int | None = None
 ) -> None:  # fmt: skip
-    place = _place(runtime, symbol)[0] + offset
-    in_order(runtime, stream, lambda: copy(runtime, to, place, size, kind))
+    at = place(runtime, symbol)[0] + offset
+    in_order(runtime, stream, Kind.MEMCPY, lambda: copy(runtime, to, at, size, kind))

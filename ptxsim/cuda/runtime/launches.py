@@ -16,6 +16,7 @@ from ptxsim.cuda.runtime.kernels import (
     static_shared,
 )
 from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime
+from ptxsim.cuda.runtime.steps import Kind, Step
 from ptxsim.cuda.runtime.streams import check_stream, in_order
 from ptxsim.demangle import demangle
 from ptxsim.diagnostic import ASSERTION, PtxError
@@ -56,6 +57,15 @@ class LaunchConfiguration(ctypes.Structure):
         return cluster_of(self)
 
 
+class KernelParameters(ctypes.Structure):
+    """cudaKernelNodeParams."""
+
+    _fields_ = [
+        ("function", ctypes.c_void_p), ("grid", Dim3), ("block", Dim3), ("shared", ctypes.c_uint),
+        ("args", ctypes.c_void_p), ("extra", ctypes.c_void_p),
+    ]  # fmt: skip
+
+
 def attribute_of(configuration: Any, number: int) -> list[int] | None:
     """The words of an attribute of a launch (cudaLaunchConfig_t, CUlaunchConfig), or None."""
     c = configuration
@@ -80,6 +90,15 @@ def launch(
 ) -> int:  # fmt: skip
     """Run a kernel to its end, or keep it for a graph. Raises CudaError where it cannot start."""
     check_stream(runtime, stream)
+    step = step_of(runtime, host, grid, block, args, shared, cluster, cooperative)
+    return in_order(runtime, stream, step.kind, step.work, step.given) or 0
+
+
+def step_of(
+    runtime: Runtime, host: int | None, grid: Dim3, block: Dim3, args: Any, shared: int,
+    cluster: tuple[int, int, int] = (1, 1, 1), cooperative: bool = False,
+) -> Step:  # fmt: skip
+    """A launch that may be run, with its arguments as they are now. Raises CudaError where it cannot start."""
     kernel = kernel_at(runtime, host)
     shapes = {"grid": (grid.x, grid.y, grid.z), "block": (block.x, block.y, block.z), "cluster": cluster}
     _check(runtime, kernel, host, shapes, shared)
@@ -90,7 +109,15 @@ def launch(
     options = LaunchOptions(
         grid=shapes["grid"], block=shapes["block"], cluster=cluster, shared_mem=shared, cooperative=cooperative or None,
     )  # fmt: skip
-    return in_order(runtime, stream, lambda: _run(runtime, kernel, passed, options, like)) or 0
+    sizes = Dim3(grid.x, grid.y, grid.z), Dim3(block.x, block.y, block.z)
+
+    def given() -> bytes:
+        texts = [ctypes.create_string_buffer(each, len(each)) for each in passed]
+        places = (ctypes.c_void_p * len(texts))(*[ctypes.addressof(text) for text in texts])
+        runtime.kept += [texts, places]
+        return bytes(KernelParameters(host, *sizes, shared, ctypes.addressof(places)))
+
+    return Step(Kind.KERNEL, lambda: _run(runtime, kernel, passed, options, like), given)
 
 
 def _run(runtime: Runtime, kernel: Kernel, passed: list[bytes], options: LaunchOptions, like: Any) -> int:

@@ -8,6 +8,8 @@ from typing import Any
 from ptxsim.cuda.runtime.arena import INVALID_VALUE, SPACE
 from ptxsim.cuda.runtime.functions import CudaError, Extent, PitchedPointer, function
 from ptxsim.cuda.runtime.state import Runtime
+from ptxsim.cuda.runtime.steps import Kind
+from ptxsim.cuda.runtime.streams import in_order
 
 _PITCH = 512  # bytes that rows of pitched memory are a multiple of
 TYPES = {None: 0, "host": 1, "device": 2, "managed": 3}  # cudaMemoryType
@@ -25,10 +27,17 @@ class PointerAttributes(ctypes.Structure):
 # ---- allocation ----
 
 
+def nothing() -> None:
+    """What is left to do where a graph's node allocates or frees: its memory stays."""
+
+
 @function("cudaMalloc(void **pointer, size_t size)", "cudaMallocAsync(void **pointer, size_t size, void *stream)")
 @function("cudaMallocFromPoolAsync(void **pointer, size_t size, void *pool, void *stream)")
 def malloc(runtime: Runtime, pointer: Any, size: int, *where: int | None) -> None:
     pointer[0] = runtime.arena.allocate(size) if size else None
+    if size and where and where[-1] in runtime.captures:
+        runtime.graph_memory.add(pointer[0])
+        in_order(runtime, where[-1], Kind.ALLOCATE, nothing)
 
 
 @function("cudaMallocManaged(void **pointer, size_t size, unsigned flags)")
@@ -60,7 +69,10 @@ def malloc_3d(runtime: Runtime, pointer: Any, extent: Extent) -> None:
 @function("cudaFree(void *pointer)", "cudaFreeAsync(void *pointer, void *stream)")
 def free(runtime: Runtime, pointer: int | None, stream: int | None = None) -> None:
     if pointer is not None:
-        runtime.arena.free(pointer, "device", "managed")
+        is_kept = pointer in runtime.graph_memory
+        in_order(
+            runtime, stream, Kind.FREE, nothing if is_kept else lambda: runtime.arena.free(pointer, "device", "managed")
+        )
 
 
 @function("cudaFreeHost(void *pointer)")

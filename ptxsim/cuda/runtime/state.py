@@ -17,6 +17,7 @@ from typing import Any, NoReturn, Protocol
 from ptxsim.cuda.runtime.arena import Arena
 from ptxsim.cuda.runtime.binaries import Binaries, Loaded, NoImage
 from ptxsim.cuda.runtime.functions import CudaError, Function, say
+from ptxsim.cuda.runtime.steps import Capture, Graph
 from ptxsim.diagnostic import PtxError
 from ptxsim.session.module import Kernel
 from ptxsim.session.options import LaunchOptions
@@ -47,18 +48,6 @@ class Collector(Protocol):
         """The program exits. remarks: what may have kept launches away, for the user of a program in which nothing was found."""
 
 
-Work = Callable[[], int | None]  # what is done on a stream; an error's number, or CudaError
-
-
-@dataclass
-class Capture:
-    """What streams are given while a graph is captured. Its order is one in which it may be done."""
-
-    origin: int  # the stream where it began
-    work: list[Work] = field(default_factory=list)
-    events: set[int] = field(default_factory=set)  # recorded in it: who waits for one joins
-
-
 @dataclass
 class Runtime:
     """One process's runtime. `version` is the runtime's major version; `sticky` the error that a launch has left behind."""
@@ -73,7 +62,10 @@ class Runtime:
     predicted: dict[Any, float] = field(default_factory=dict)  # microseconds of a launch, by kernel and shapes
     times: bool = False  # whether the program has recorded an event that measures time
     captures: dict[int, Capture] = field(default_factory=dict)  # by handle of the stream
-    graphs: dict[int, list[Work]] = field(default_factory=dict)  # and executable ones, by handle
+    graphs: dict[int, Graph] = field(default_factory=dict)  # by handle
+    executables: dict[int, Graph] = field(default_factory=dict)  # the nodes of each have the handles of its graph's
+    # Addresses that nodes of graphs allocate: they stay, so that a graph may be launched again.
+    graph_memory: set[int] = field(default_factory=set)
     streams: dict[int, int] = field(default_factory=dict)  # flags, by handle
     events: dict[int, float | None] = field(default_factory=dict)  # when they were recorded, by handle
     untimed: set[int] = field(default_factory=set)  # events that measure no time

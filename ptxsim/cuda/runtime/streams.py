@@ -6,10 +6,12 @@ A launch is over when its call returns, so streams are always idle. Events count
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 from ptxsim.cuda.runtime.functions import CudaError, function
-from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime, Work
+from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime
+from ptxsim.cuda.runtime.steps import Kind, Step, Work
 
 INVALID_HANDLE, CAPTURE_UNSUPPORTED = 400, 900
 _BUILT_IN = (None, 0, 1, 2)  # the default stream, cudaStreamLegacy, cudaStreamPerThread
@@ -22,13 +24,15 @@ def check_stream(runtime: Runtime, stream: int | None) -> None:
         raise CudaError(INVALID_HANDLE)
 
 
-def in_order(runtime: Runtime, stream: int | None, work: Work) -> int | None:
-    """Do something on a stream; if that is captured, when its graph is launched. Raises CudaError."""
+def in_order(
+    runtime: Runtime, stream: int | None, kind: Kind, work: Work, given: Callable[[], bytes] | None = None
+) -> int | None:
+    """Do something on a stream; if that is captured, when its graph is launched. given: as of a Step. Raises CudaError."""
     check_stream(runtime, stream)
     capture = runtime.captures.get(stream or 0)
     if capture is None:
         return work()
-    capture.work.append(work)
+    capture.add(stream or 0, runtime.handle(), Step(kind, work, given))
     return None
 
 
@@ -57,10 +61,11 @@ def synchronize_stream(runtime: Runtime, stream: int | None) -> None:
 @function("cudaStreamWaitEvent(void *stream, void *event, unsigned flags)")
 def wait_event(runtime: Runtime, stream: int | None, event: int | None, flags: int) -> None:
     check_stream(runtime, stream)
-    number = _check_event(runtime, event)
+    number = check_event(runtime, event)
     joined = next((capture for capture in runtime.captures.values() if number in capture.events), None)
     if joined is not None:
         runtime.captures[stream or 0] = joined
+        joined.ends[stream or 0] = joined.ends.get(stream or 0, frozenset()) | joined.events[number]
 
 
 @function("cudaStreamGetFlags(void *stream, unsigned *flags)")
@@ -80,15 +85,6 @@ def stream_zero(runtime: Runtime, stream: int | None, value: Any) -> None:
 def is_capturing(runtime: Runtime, stream: int | None, status: Any) -> None:
     check_stream(runtime, stream)
     status[0] = int(stream in runtime.captures)
-
-
-@function(
-    "cudaStreamGetCaptureInfo(void *stream, int *status, void *others)",
-    "cudaStreamGetCaptureInfo_v2(void *stream, int *status, void *others)",
-    "cudaStreamGetCaptureInfo_v3(void *stream, int *status, void *others)",
-)
-def capture_info(runtime: Runtime, stream: int | None, status: Any, others: int | None) -> None:
-    is_capturing(runtime, stream, status)
 
 
 @function("cudaStreamGetId(void *stream, uint64_t *id)")
@@ -111,11 +107,16 @@ def priorities(runtime: Runtime, least: Any, greatest: Any) -> None:
             answer[0] = 0
 
 
-@function("cudaLaunchHostFunc(void *stream, void *function, void *data)")
-def launch_host(runtime: Runtime, stream: int | None, function: int | None, data: int | None) -> None:
+def host_work(function: int | None, data: int | None) -> Work:
+    """The call of a host's function. Raises CudaError."""
     if function is None:
         raise CudaError(INVALID_VALUE)
-    in_order(runtime, stream, lambda: ctypes.CFUNCTYPE(None, ctypes.c_void_p)(function)(data))
+    return lambda: ctypes.CFUNCTYPE(None, ctypes.c_void_p)(function)(data)
+
+
+@function("cudaLaunchHostFunc(void *stream, void *function, void *data)")
+def launch_host(runtime: Runtime, stream: int | None, function: int | None, data: int | None) -> None:
+    in_order(runtime, stream, Kind.HOST, host_work(function, data))
 
 
 @function("cudaStreamAddCallback(void *stream, void *function, void *data, unsigned flags)")
@@ -129,7 +130,7 @@ def add_callback(runtime: Runtime, stream: int | None, function: int | None, dat
 # ---- events ----
 
 
-def _check_event(runtime: Runtime, event: int | None) -> int:
+def check_event(runtime: Runtime, event: int | None) -> int:
     if event not in runtime.events:
         raise CudaError(INVALID_HANDLE)
     assert event is not None
@@ -148,7 +149,7 @@ def create_event(runtime: Runtime, event: Any, flags: int = 0) -> None:
 
 @function("cudaEventDestroy(void *event)")
 def destroy_event(runtime: Runtime, event: int | None) -> None:
-    del runtime.events[_check_event(runtime, event)]
+    del runtime.events[check_event(runtime, event)]
 
 
 @function("cudaEventRecord(void *event, void *stream)")
@@ -156,26 +157,31 @@ def destroy_event(runtime: Runtime, event: int | None) -> None:
 def record_event(runtime: Runtime, event: int | None, stream: int | None, flags: int = 0) -> None:
     """From the first event that measures time on, the cycle model replays launches: of each kernel and shape the first one."""
     check_stream(runtime, stream)
-    number = _check_event(runtime, event)
+    number = check_event(runtime, event)
     capture = runtime.captures.get(stream or 0)
     for each in runtime.captures.values():
-        each.events.discard(number)
+        each.events.pop(number, None)
     if capture is not None:
-        capture.events.add(number)
+        capture.events[number] = capture.ends[stream or 0]
     else:
-        runtime.events[number] = runtime.microseconds
-        runtime.times |= number not in runtime.untimed
+        mark(runtime, number)
+
+
+def mark(runtime: Runtime, event: int) -> None:
+    """An event happens now."""
+    runtime.events[event] = runtime.microseconds
+    runtime.times |= event not in runtime.untimed
 
 
 @function("cudaEventSynchronize(void *event)", "cudaEventQuery(void *event)")
 def synchronize_event(runtime: Runtime, event: int | None) -> None:
-    _check_event(runtime, event)
+    check_event(runtime, event)
 
 
 @function("cudaEventElapsedTime(float *milliseconds, void *start, void *end)")
 @function("cudaEventElapsedTime_v2(float *milliseconds, void *start, void *end)")
 def elapsed_time(runtime: Runtime, milliseconds: Any, start: int | None, end: int | None) -> None:
-    first, last = runtime.events[_check_event(runtime, start)], runtime.events[_check_event(runtime, end)]
+    first, last = runtime.events[check_event(runtime, start)], runtime.events[check_event(runtime, end)]
     if first is None or last is None or {start, end} & runtime.untimed:
         raise CudaError(INVALID_HANDLE)
     milliseconds[0] = (last - first) / 1000

@@ -14,6 +14,7 @@ _MODULES = (
     "streams",
     "launches",
     "graphs",
+    "graph_nodes",
     "attributes",
     "driver",
     "contexts",

@@ -214,8 +214,8 @@ static void device() {
   EXPECT(!strcmp(cudaGetErrorName(cudaErrorIllegalAddress), "cudaErrorIllegalAddress"));
   EXPECT(!strcmp(cudaGetErrorString(cudaErrorInvalidConfiguration), "invalid configuration argument"));
   EXPECT(!strcmp(cudaGetErrorName((cudaError_t)12345), "unrecognized error code"));
-  cudaGraph_t graph;
-  FAILS(cudaErrorNotSupported, cudaGraphCreate(&graph, 0));
+  cudaIpcMemHandle_t handle;
+  FAILS(cudaErrorNotSupported, cudaIpcGetMemHandle(&handle, &count));
 }
 
 static void called(void *data) { *(int *)data += 1; }

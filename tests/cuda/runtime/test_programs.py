@@ -50,9 +50,18 @@ def run(program, *arguments):
 def test_what_programs_ask_for(built):
     code, out, err = run(built / "shared")
     assert (code, out) == (3, "kernel 3 prints\nhost\ndone\n"), out + err
-    assert "cudaGraphCreate is not provided" in err
+    assert "cudaIpcGetMemHandle is not provided" in err
     assert "cudaFuncAttributeMaxDynamicSharedMemorySize" in err
     assert "the box is 128 bytes wide, swizzle 64B allows no more than 64" in err
+    assert "error[" not in err
+
+
+def test_graphs_are_built_changed_and_launched(tmp_path):
+    pytest.importorskip("zstandard")
+    command = ["nvcc", "-cudart", "shared", "-arch=sm_90", "-o", tmp_path / "graphs", SOURCE.with_name("graphs.cu")]
+    subprocess.run(command, check=True, timeout=120)
+    code, out, err = run(tmp_path / "graphs")
+    assert (code, out) == (3, "done\n"), out + err
     assert "error[" not in err
 
 
