@@ -74,48 +74,74 @@ class Places:
         return cls(np.array(word), np.array(lane), np.array(shift), tuple(map(tuple, maps)))
 
 
-class FragmentPanel:
-    """Writes a panel from the words of a fragment, uint32 (words, 32 lanes) in memory at `source`."""
-
-    def __init__(self, e: Emitter, source: str, name: str, places: Places, rule: Arithmetic, negate: bool = False):
-        self.e, self.places, self.rule, self.bits = e, places, rule, TYPES[name].bits
-        count = (int(places.word.max()) + 1) * 32 // self.bits  # elements of a lane
-        # Every element's numbers (and exponents) in all lanes; a vector is read from any lane on.
-        self.elements = {kind: e.stack_slot(f"[{(count + 1) * LANES} x {element_type(kind)}]") for kind in kinds(rule)}
-        loop = Loop(e, count)
-        bit = e.let(f"mul i64 {loop.number}, {self.bits}")
-        at = e.let(f"getelementptr <32 x i32>, ptr {source}, i64 {e.let(f'lshr i64 {bit}, 5')}")
-        codes = Value(e, e.let(f"load <32 x i32>, ptr {at}, align 4"), "u32")
-        if self.bits < 32:
-            shift = spread(e, e.let(f"trunc i64 {e.let(f'and i64 {bit}, 31')} to i32"), "u32")
-            codes = e.pure(f"lshr {codes.type} {codes.text}, {shift.text}", "u32") & (1 << self.bits) - 1
-        number = numbers(e, codes, name, negate)
-        for kind, slot in self.elements.items():
-            value = number
-            if kind == "s16":
-                value = exponents(e, number, "f16" if rule.algorithm == "halves" else name)
-            store(e, f"{value.type} {value.text}", slot, loop.number)
+def write_fragment(
+    e: Emitter, source: str, name: str, places: Places, rule: Arithmetic, panel: str, negate: bool = False
+) -> None:
+    """Write a panel, the records of all maps one after the other, from the words of a fragment, uint32 (words, 32 lanes) in memory
+    at `source`. Each element is decoded once in all lanes; what the records have of it are orders of its lanes, the same ones for
+    most elements, which are therefore a loop."""
+    bits = TYPES[name].bits
+    for orders, elements in _alike(places, bits).items():
+        table = [
+            [element, *(n for use in uses for n in _offsets(rule, len(places.maps[0]), *use))]
+            for element, uses in elements
+        ]
+        entries = constant_table(e.module, [n for row in table for n in row])
+        loop = Loop(e, len(table))
+        row = e.let(f"getelementptr [{len(table[0])} x i32], ptr {entries}, i64 {loop.number}")
+        number = numbers(e, _codes(e, source, bits, _entry(e, row, 0)), name, negate)
+        values = [number]
+        if rule.floats:
+            values.append(exponents(e, number, "f16" if rule.algorithm == "halves" else name))
+        for use, lanes in enumerate(orders):
+            order = ", ".join(f"i32 {lane}" for lane in lanes)
+            for kind, value in enumerate(values):
+                found = e.let(
+                    f"shufflevector {value.type} {value.text}, {value.type} poison, <{len(lanes)} x i32> <{order}>"
+                )
+                at = e.let(f"getelementptr i8, ptr {panel}, i64 {_entry(e, row, 1 + len(values) * use + kind)}")
+                e.line(f"  store <{len(lanes)} x {element_type(value.kind)}> {found}, ptr {at}, align 2")
         loop.end()
 
-    def write(self, panel: str) -> None:
-        """The records of all maps, one after the other: for every k the elements that the map's lanes have there."""
-        e, places = self.e, self.places
-        for number, lanes in enumerate(places.maps):
-            rows, width = list(lanes), len(lanes)
-            first = places.lane[rows[0]]
-            order = ", ".join(f"i32 {lane}" for lane in places.lane[rows, 0] - first[0])
-            element = (places.word[rows[0]] * 32 + places.shift[rows[0]]) // self.bits
-            table = constant_table(e.module, (element * LANES + first).tolist())
-            to = record(e, self.rule, panel, number, width)
-            loop = Loop(e, len(first))
-            start = e.let(f"load i32, ptr {e.let(f'getelementptr i32, ptr {table}, i64 {loop.number}')}, align 4")
-            for kind, source in self.elements.items():
-                t = element_type(kind)
-                at = e.let(f"getelementptr {t}, ptr {source}, i32 {start}")
-                found = e.let(f"load <32 x {t}>, ptr {at}, align 2")
-                found = e.let(f"shufflevector <32 x {t}> {found}, <32 x {t}> poison, <{width} x i32> <{order}>")
-                store(e, f"<{width} x {t}> {found}", to[kind], loop.number)
-            loop.end()
+
+Use = tuple[int, int]  # the record and the k that have an order of an element's lanes
+
+
+def _alike(places: Places, bits: int) -> dict[tuple[tuple[int, ...], ...], list[tuple[int, list[Use]]]]:
+    """By the orders of lanes in which the records have an element of a fragment, the elements with their uses in that order."""
+    known: dict[int, list[tuple[tuple[int, ...], Use]]] = {}
+    for number, lanes in enumerate(places.maps):
+        rows = list(lanes)
+        for k, element in enumerate((places.word[rows[0]] * 32 + places.shift[rows[0]]) // bits):
+            known.setdefault(int(element), []).append((tuple(places.lane[rows, k].tolist()), (number, k)))
+    found: dict[tuple[tuple[int, ...], ...], list[tuple[int, list[Use]]]] = {}
+    for element, pairs in known.items():
+        pairs.sort()
+        found.setdefault(tuple(order for order, _ in pairs), []).append((element, [use for _, use in pairs]))
+    return found
+
+
+def _offsets(rule: Arithmetic, width: int, number: int, k: int) -> list[int]:
+    """Bytes from a panel's start to what a record has for a k: its numbers, and its exponents where the arithmetic has them."""
+    start = number * rule.record_bytes(width)
+    return [start + 4 * k * width, start + 4 * rule.k * width + 2 * k * width][: len(kinds(rule))]
+
+
+def _entry(e: Emitter, row: str, number: int) -> str:
+    """An entry of a table's row, as i64."""
+    at = e.let(f"getelementptr i32, ptr {row}, i64 {number}")
+    return e.let(f"sext i32 {e.let(f'load i32, ptr {at}, align 4')} to i64")
+
+
+def _codes(e: Emitter, source: str, bits: int, element: str) -> Value:
+    """An element of all lanes, of the words at `source`."""
+    bit = e.let(f"mul i64 {element}, {bits}")
+    at = e.let(f"getelementptr <32 x i32>, ptr {source}, i64 {e.let(f'lshr i64 {bit}, 5')}")
+    codes = Value(e, e.let(f"load <32 x i32>, ptr {at}, align 4"), "u32")
+    if bits == 32:
+        return codes
+    shift = spread(e, e.let(f"trunc i64 {e.let(f'and i64 {bit}, 31')} to i32"), "u32")
+    return e.pure(f"lshr {codes.type} {codes.text}, {shift.text}", "u32") & (1 << bits) - 1
 
 
 def kinds(rule: Arithmetic) -> tuple[str, ...]:

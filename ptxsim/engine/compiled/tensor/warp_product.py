@@ -19,10 +19,10 @@ from ptxsim.engine.compiled.tensor import dot
 from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, QUAD, Arithmetic, constant_table
 from ptxsim.engine.compiled.tensor.panels import (
     TYPES_OF_FACTORS,
-    FragmentPanel,
     Metadata,
     Places,
     meaningless,
+    write_fragment,
     write_sparse,
 )
 from ptxsim.lanes import LANES
@@ -175,11 +175,11 @@ def text(name: str, description: Sequence[Any], module: Module) -> str:
         words = Value(e, e.let("load <32 x i32>, ptr %metadata, align 4"), "u32")
         _give_up(e, [meaningless(e, metadata, list(lanes), words) for lanes in slow_places.maps])
         kept = e.stack_slot(f"[{len(slow_places.maps) * rule_of_kept.slow_bytes} x i8]")
-    FragmentPanel(e, f"%{slow_letter}", types[slow_letter], slow_places, rule_of_kept).write(kept)
+    write_fragment(e, f"%{slow_letter}", types[slow_letter], slow_places, rule_of_kept, kept)
     if metadata is not None:
         for number, lanes in enumerate(slow_places.maps):
             write_sparse(e, rule, kept, slow, number, metadata, list(lanes), words)
-    FragmentPanel(e, f"%{fast_letter}", types[fast_letter], fast_places, rule).write(fast)
+    write_fragment(e, f"%{fast_letter}", types[fast_letter], fast_places, rule, fast)
     entries = constant_table(module, table)
     e.line(
         f"  call void @{name}_dot(ptr {entries}, i64 {len(table) // ENTRY}, ptr {slow}, ptr {fast}, ptr %c, ptr %d, i32 -1)"

@@ -18,7 +18,7 @@ from ptxsim.engine.compiled.ir.value import Value
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, WarpLayout
 from ptxsim.engine.compiled.tensor import dot
 from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, QUAD, Arithmetic
-from ptxsim.engine.compiled.tensor.panels import FragmentPanel, Metadata, Places, write_sparse
+from ptxsim.engine.compiled.tensor.panels import Metadata, Places, write_fragment, write_sparse
 from ptxsim.engine.compiled.tensor.tiles import TileReader
 from ptxsim.engine.compiled.tensor.warp_product import arithmetic
 from ptxsim.engine.program.operation import Program
@@ -131,7 +131,7 @@ def text(name: str, description: Sequence[Any], module: Module) -> str:
             place = load(e.let(f"getelementptr i8, ptr {table}, i64 {at}"), 4 * word, "i32")
             found = load(warp, e.let(f"sext i32 {place} to i64"), "<32 x i32>")
             e.line(f"  store <32 x i32> {found}, ptr {e.let(f'getelementptr i8, ptr {words}, i64 {128 * word}')}")
-        FragmentPanel(e, words, a, Places.of(places), rule_of_kept, negated[0]).write(kept)
+        write_fragment(e, words, a, Places.of(places), rule_of_kept, kept, negated[0])
     else:
         halves = Loop(e, len(ROWS))
         step = e.let(f"add i64 {e.let(f'mul i64 {loop.number}, {len(ROWS)}')}, {halves.number}")
