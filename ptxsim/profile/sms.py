@@ -38,11 +38,12 @@ def longest_warps(trace: Trace, program: Program, sms: int) -> np.ndarray:
     """PTX instructions of the longest warp of each SM, those of spin loops left out."""
     spinning = {number for _, body in spin_loops(program) for number in body}
     sizes = np.array([0 if number in spinning else len(block) for number, block in enumerate(program.blocks)], float)
-    blocks = trace.entries[trace.entries["code"] == BLOCK]
+    blocks = np.flatnonzero(trace.entries["code"] == BLOCK)
+    cta, warp, number = (trace.entries[name][blocks] for name in ("cta", "warp", "site"))
     found = np.zeros(sms)
     if len(blocks):
-        warps, which = np.unique(blocks["cta"].astype(np.int64) * MOST_WARPS + blocks["warp"], return_inverse=True)
-        np.maximum.at(found, warps // MOST_WARPS % sms, np.bincount(which, sizes[blocks["site"]]))
+        warps, which = np.unique(cta.astype(np.int64) * MOST_WARPS + warp, return_inverse=True)
+        np.maximum.at(found, warps // MOST_WARPS % sms, np.bincount(which, sizes[number]))
     return found
 
 

@@ -17,22 +17,31 @@ def for_replay(trace: Trace, ctas: np.ndarray, loops: Loops = ()) -> tuple[np.nd
     Objects become numbers, and every wait knows how many arrivals it waits for: those recorded before it (mbarriers), or
     those of its phase and the ones before (barriers).
     """
-    entries = trace.entries[np.isin(trace.entries["cta"], ctas)].copy()
+    rows = np.flatnonzero(np.isin(trace.entries["cta"], ctas))
+    rows = rows[np.argsort(_warps(trace.entries)[rows], kind="stable")]
+    entries = trace.entries[rows]
     sync = np.flatnonzero(np.isin(entries["code"], (ARRIVE, WAIT, LEAVE)))
+    sync = sync[np.argsort(rows[sync])]  # in the order of the run
     objects, which = np.unique(entries["object"][sync], return_inverse=True)
     entries["object"][sync] = which
     _count_arrivals(entries, sync, objects < 0)
     of_cluster = (objects < 0) & ((-1 - objects) % 32 == 16)
     leaves = sync[entries["code"][sync] == LEAVE]
     entries["code"][leaves[of_cluster[entries["object"][leaves]]]] = WAIT
-    entries = _settle_late(entries[entries["code"] != LEAVE])
-    order = np.lexsort((np.arange(len(entries)), entries["warp"], entries["cta"]))
-    entries = entries[order]
-    entries = entries[last_turns(entries, loops)]
+    kept = (entries["code"] != LEAVE) & ~_settle_late(entries)
+    if not kept.all():
+        entries = entries[kept]
+    if loops:
+        entries = entries[last_turns(entries, loops)]
     if not len(entries):
         return entries, np.zeros(0, np.int64), 0
-    changes = (np.diff(entries["cta"]) != 0) | (np.diff(entries["warp"]) != 0)
-    return entries, np.concatenate([[0], np.flatnonzero(changes) + 1]), len(objects)
+    return entries, np.concatenate([[0], np.flatnonzero(np.diff(_warps(entries))) + 1]), len(objects)
+
+
+def _warps(entries: np.ndarray) -> np.ndarray:
+    """A number for the warp of each entry, in the order of CTAs and their warps."""
+    found: np.ndarray = entries["cta"].astype(np.int64) << 32 | entries["warp"]
+    return found
 
 
 def _count_arrivals(entries: np.ndarray, sync: np.ndarray, is_barrier: np.ndarray) -> None:
@@ -71,12 +80,12 @@ def _count_arrivals(entries: np.ndarray, sync: np.ndarray, is_barrier: np.ndarra
 
 def _settle_late(entries: np.ndarray) -> np.ndarray:
     """The arrival that ends a bulk copy, or work of the tensor core, belongs to the issue of the copy or commit: the k-th of an instruction
-    to its k-th."""
-    late = (entries["code"] == ARRIVE) & (entries["width"] == -1)
+    to its k-th. Writes that there; which entries are such arrivals."""
+    late: np.ndarray = (entries["code"] == ARRIVE) & (entries["width"] == -1)
     issues = np.flatnonzero(np.isin(entries["code"], (BULK, COMMIT)))
     entries["object"][issues] = -1
     if not late.any():
-        return entries
+        return late
     ends: dict[tuple[int, int, int], list[int]] = {}
     for entry in entries[late]:
         ends.setdefault((int(entry["cta"]), int(entry["warp"]), int(entry["site"])), []).append(int(entry["object"]))
@@ -90,5 +99,4 @@ def _settle_late(entries: np.ndarray) -> np.ndarray:
         for k, place in enumerate(places):
             if k % pieces == 0 and k // pieces < len(objects):
                 entries["object"][place] = objects[k // pieces]
-    early: np.ndarray = entries[~late]
-    return early
+    return late

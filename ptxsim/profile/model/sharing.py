@@ -14,18 +14,23 @@ DENSE = 64  # bytes of a table that take less time than to sort one number
 def readers(trace: Trace, sms: int) -> tuple[float, int]:
     """How many SMs read a line of global memory, on average over the lines that are read, and how many lines those are; CTAs go to `sms`
     in turn. Where none is read, as many as need be."""
-    loads = trace.entries[trace.entries["code"] == LOAD]
-    counts = loads["count"].astype(np.int64)
+    loads = np.flatnonzero(trace.entries["code"] == LOAD)
+    counts = trace.entries["count"][loads].astype(np.int64)
     if not counts.sum() and not len(trace.copied):
         return 1.0, 1 << 30
-    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    lines = trace.lines[np.repeat(loads["first"], counts) + offsets] >> 4
+    lines = trace.lines[_rows(trace.entries["first"][loads], counts)] >> 4
     kept = -(-sms // trace.modulus)
     copied = trace.copied // sms * kept + trace.copied % sms // trace.modulus
-    sm = np.repeat(loads["cta"] % sms // trace.modulus, counts)
+    sm = np.repeat(trace.entries["cta"][loads] % sms // trace.modulus, counts)
     pairs = distinct(np.concatenate([lines * kept + sm, copied]))
     read = len(distinct(pairs // kept))
     return 1 + (len(pairs) / read - 1) * trace.modulus, read
+
+
+def _rows(first: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """first, first + 1, ... of each, as many as it counts, one after the other."""
+    found: np.ndarray = np.arange(counts.sum()) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+    return found
 
 
 def distinct(values: np.ndarray) -> np.ndarray:
@@ -47,7 +52,6 @@ def atomic_rate(figures: Figures, entries: np.ndarray, all_lines: np.ndarray) ->
     if not len(entries):
         return figures.atomic_units
     counts = entries["count"].astype(np.int64)
-    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    lines = distinct(all_lines[np.repeat(entries["first"], counts) + offsets] >> 4)
+    lines = distinct(all_lines[_rows(entries["first"], counts)] >> 4)
     chunks = len(distinct(lines // (figures.atomic_chunk // figures.l1_line)))
     return chunks * figures.atomic_units / (chunks + figures.atomic_units)  # chunks fall on units as chance has it

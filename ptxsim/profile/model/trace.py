@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -302,7 +303,13 @@ class Tracer(Observer):
 
     def trace(self) -> Trace:
         """What was heard."""
-        entries = np.concatenate(self.parts) if self.parts else np.zeros(0, ENTRY)
-        lines = np.concatenate(self.lines) if self.lines else np.zeros(0, np.int64)
+        entries, lines = _joined(self.parts, ENTRY), _joined(self.lines, np.int64)
         copied = np.unique(np.concatenate(self.copied)) if self.copied else np.zeros(0, np.int64)
         return Trace(entries, lines, self.work, self.modulus, copied[copied % self.sms % self.modulus == 0])
+
+
+def _joined(parts: list[np.ndarray], kind: Any) -> np.ndarray:
+    """The parts as one array, which takes their place."""
+    if len(parts) != 1:
+        parts[:] = [np.concatenate(parts) if parts else np.zeros(0, kind)]
+    return parts[0]
