@@ -1,6 +1,7 @@
 """Fixtures that tests of several folders use."""
 
 import os
+from collections import Counter
 
 import pytest
 
@@ -12,6 +13,18 @@ from ptxsim.jit.store import ObjectStore
 from tests.helpers import ENGINES
 
 os.environ["PTXSIM_PTXAS"] = "off"  # cycles do not depend on what is installed; tests of machine code bring their own
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m looks at marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the rows of a test with `thin(n)` the quick tests have every n-th: the others are slow."""
+    rows = Counter[object]()
+    for item in items:
+        if (thin := item.get_closest_marker("thin")) is not None:
+            number = rows[item.function]
+            rows[item.function] += 1
+            if number % thin.args[0]:
+                item.add_marker("slow")
 
 
 @pytest.fixture(params=ENGINES)

@@ -92,6 +92,7 @@ def test_a_file_that_fails_fails_the_test(folder):
     result.stdout.fnmatch_lines(["*error*PTX201*out-of-bounds*"])
 
 
+@pytest.mark.slow
 def test_failures_show_the_test_and_not_ptxsim(folder):
     folder.makepyfile(
         """

@@ -64,7 +64,7 @@ def tests(file: str) -> tuple[list[list[str]], list[str]]:
     )
     return [
         nodes("tests/cases/test_cases.py::test_file_does_what_it_says"),
-        [*own, *forms, "-m", "not slow"],
+        [*own, *forms, "-m", "not slow or thin"],
         nodes("tests/engine/test_alike.py::test_all_ways_to_run_a_file"),
     ], [f"{text}::test_ir_of_kernels", f"{text}::test_which_forms_are_native[0]"]  # fmt: skip
 

@@ -8,6 +8,7 @@ from tests.helpers import CASES, ROOT, SAMPLES
 FILES = sorted([*CASES.rglob("*.ptx"), *SAMPLES.rglob("*.ptx")])
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_file_does_what_it_says(path):
     result = run_file(path, options=Options(checks="all"))

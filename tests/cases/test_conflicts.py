@@ -51,6 +51,7 @@ def applied(text: str, line: int, fix: str) -> str:
     return "".join(text for text in lines if "expect banks.worst" not in text)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_the_proposed_fix_gives_the_promised_count(path):
     before, after = conflicting(path), conflicting(path.with_stem(path.stem + "_fixed"))

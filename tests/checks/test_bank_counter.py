@@ -75,6 +75,7 @@ def test_wmma_counts_the_accesses_it_is_made_of():
     assert (found.wavefronts, found.ideal) == (8, 4)  # rows of 32 bytes: eight of them reach twice around the banks
 
 
+@pytest.mark.slow
 def test_many_records_are_counted_alike_by_the_compiled_loops():
     text = "mov.u32 i, 0;\nL:\nld.shared.b32 r, [a];\nld.shared.v2.b32 {s, t}, [b];\nadd.u32 i, i, 1;\nsetp.lt.u32 p, i, 300;\n@p bra L;"
     registers = {"a": 0x400 + LANE * 12, "b": 0x400 + LANE * 16}
@@ -213,6 +214,7 @@ ATOMIC = """.version 8.0
 """
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     "text, wavefronts",
     [
@@ -272,6 +274,7 @@ def test_a_copy_of_parts_of_elements_is_one_request(engine):
     assert (row.requests, row.sectors, row.lines) == (1, 16, 4)
 
 
+@pytest.mark.slow
 def test_counting_lets_asynchronous_products_run_natively(monkeypatch):
     """Fences and what products read concern checks of proxies alone; the products themselves are counted all the same."""
     from ptxsim.machine.event import Event, EventStream
@@ -292,6 +295,7 @@ def test_counting_lets_asynchronous_products_run_natively(monkeypatch):
     assert not {Event.MMA, Event.FENCE, Event.ASYNC_READ} & set(emitted)
 
 
+@pytest.mark.slow
 def test_both_forms_of_counting_agree():
     """In Python and compiled, on random records of every kind."""
     from ptxsim.checks.banks import _CODES

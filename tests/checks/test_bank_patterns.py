@@ -24,6 +24,7 @@ COUNT = 12
 LANES = np.arange(32, dtype=np.uint32)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("name", TEXTS)
 def test_wavefronts_of_an_instruction(name, engine):
     every = len(RECORDED[f"{name}.offsets"]) // COUNT

@@ -63,6 +63,7 @@ CASES = [
 ]
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("access, step, start, mask, sectors, lines", CASES)
 def test_sectors_are_those_counted_by_hand(access, step, start, mask, sectors, lines, engine):
     text = KERNEL.format(mask=mask, step=step, access=access.format(start))

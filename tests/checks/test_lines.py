@@ -1,6 +1,7 @@
 """What lines show to be in order is in order: with and without a look at them the races are the same."""
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -93,6 +94,7 @@ def in_turns(runs: list[list[np.ndarray]], seed: int) -> list[np.ndarray]:
     return found
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 2**32), st.sampled_from([0.02, 0.1, 0.4]), st.sampled_from([0.3, 0.03]), st.booleans(), st.booleans(),
     st.integers(1, 12),
@@ -118,6 +120,7 @@ def verdicts(records: np.ndarray, ctas: int, initialized: bool = True) -> list[l
     return found
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.sampled_from([4, 8, 40]), st.booleans())
 @settings(deadline=None, max_examples=40)
 def test_lines_that_many_ctas_read_word_by_word_remember_the_same_readers(seed, words, together):
@@ -225,6 +228,7 @@ class Pipeline(Run):
         return self.records
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.sampled_from([0.1, 0.5, 1.0]), st.sampled_from([1, 2]), st.booleans())
 @settings(deadline=None, max_examples=150)
 def test_lines_never_change_the_verdict_about_asynchronous_operations(seed, care, ctas, initialized):

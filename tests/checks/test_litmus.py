@@ -120,18 +120,21 @@ def reaches(scope, place):
     return SCOPES.index(scope) >= SCOPES.index(place)
 
 
+@pytest.mark.thin(9)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(("how", "scope"), WAYS)
 def test_message_passing(place, how, scope):
     assert races(place, (how, scope)) is not reaches(scope, place)
 
 
+@pytest.mark.thin(9)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(("how", "scope"), WAYS)
 def test_causality(place, how, scope):
     assert races(place, (how, scope), (how, scope)) is not reaches(scope, place)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     ("first", "second", "free"), [("gpu", "cta", True), ("cta", "gpu", False), ("cta", "cta", False)]
 )

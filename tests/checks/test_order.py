@@ -12,6 +12,7 @@ SCOPES = ("cta", "cluster", "gpu", "sys")
 FILES = sorted((ROOT / "tests/cases/order").glob("*.ptx"))
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_the_verdict_is_of_all_schedules(path, engine):
     for seed in range(1, 4) if engine == "compiled" else range(1):
@@ -22,6 +23,7 @@ def test_the_verdict_is_of_all_schedules(path, engine):
 STRONG = ["iriw", "isa2", "isa2_by_fences", "load_buffering", "r", "s", "two_and_two_writes", "wrc"]  # free of races
 
 
+@pytest.mark.thin(7)
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("place", ["cluster", "gpu"])
 @pytest.mark.parametrize("name", STRONG)

@@ -84,6 +84,7 @@ def races(text, body, engine):
     return {f.name for f in findings}
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("body", IN_SHARED)
 def test_stores_to_shared_memory_race_unless_they_leave_it_as_it_is(body, engine):
     assert races(SHARED, body, engine) == ({IN_SHARED[body]} if IN_SHARED[body] else set())
@@ -167,6 +168,7 @@ ASYNC_READS = {
 }  # fmt: skip
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", ASYNC_READS)
 def test_what_the_async_proxy_reads_is_written_and_in_order(name, engine):
     file, taken, finding, reader, writer = ASYNC_READS[name]

@@ -1,6 +1,7 @@
 """The scans of the checks find the same in Python and compiled, for records of any kind."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +39,7 @@ BITS = (0, 1 | 32, 1 | 2 | 32, 1 | 4 | 16, 2 | 4, 8, 64, 128, 256, 2 | 4 | 8192,
 SHAPES = (((2, 1, 1), (1, 1, 1)), ((4, 1, 1), (2, 1, 1)))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(0, 60), st.sampled_from(SHAPES))
 @settings(deadline=None, max_examples=25)
 def test_races(seed, count, shape):

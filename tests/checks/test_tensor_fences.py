@@ -16,6 +16,7 @@ def without(*fences: int) -> str:
     return "\n".join("" if number in {FENCES[each] for each in fences} else line for number, line in enumerate(LINES))
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("fence", range(4))
 def test_each_fence_is_missed_where_it_is_missing(fence, engine):
@@ -34,6 +35,7 @@ def test_a_release_does_not_order_what_goes_on_after_its_thread():
     assert LINES[finding.labels[0].line - 1].lstrip().startswith("tcgen05.cp")
 
 
+@pytest.mark.slow
 def test_the_fence_after_takes_what_was_released():
     relaxed_waits = TEXT.replace("arrive.relaxed.cta", "arrive")
     assert not run_text(relaxed_waits).run.findings

@@ -327,6 +327,7 @@ def test_there_is_one_version(capsys):
     assert json.loads(capsys.readouterr().out)["version"] == ptxsim.__version__
 
 
+@pytest.mark.slow
 def test_fixes_of_a_compilers_text_are_tried_and_told_in_its_words(capsys, monkeypatch):
     """A loop that was unrolled is one place: the barrier goes wherever the line comes again."""
     for name, told in (

@@ -45,6 +45,7 @@ def run(*arguments):
     return subprocess.run([sys.executable, "-m", "ptxsim", "exec", *arguments], capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_a_program_without_kernels(tmp_path):
     (tmp_path / "p.py").write_text("import sys; print(sys.argv[1:]); sys.exit(5)")
     done = run(str(tmp_path / "p.py"), "--m=128", "-x")
@@ -60,6 +61,7 @@ def test_a_program_without_kernels(tmp_path):
     assert done.returncode == 137 and "the program was ended by SIGKILL" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_ends_a_program_is_shown_from_its_own_line_on(tmp_path):
     (tmp_path / "p.py").write_text("import sys\nsys.modules['torch'] = None\ndef f():\n    import torch\nf()\n")
     done = run(str(tmp_path / "p.py"))
@@ -116,6 +118,7 @@ def test_only_what_is_wanted_is_looked_at():
     assert collector.launches == 5
 
 
+@pytest.mark.slow
 def test_a_program_ends_after_the_launches_that_are_asked_for(tmp_path):
     (tmp_path / "p.py").write_text(
         "from tests.cli.test_exec import Collector, launch\n"

@@ -41,6 +41,7 @@ L:  add.u32 %r, %r, 1;
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT to another process")
 def test_ctrl_c(tmp_path):
     file = tmp_path / "endless.ptx"
@@ -80,6 +81,7 @@ def _hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.slow
 def test_max_seconds(tmp_path, capsys, engine):
     file = tmp_path / "endless.ptx"
     file.write_text(ENDLESS)
@@ -87,6 +89,7 @@ def test_max_seconds(tmp_path, capsys, engine):
     assert "the limit is 1 seconds; warps are in the loop of lines" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_max_steps(tmp_path, capsys, engine):
     file = tmp_path / "endless.ptx"
     file.write_text(ENDLESS)

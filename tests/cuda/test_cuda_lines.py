@@ -43,6 +43,7 @@ def compiled(name):
     return Source(path.read_text(), path.name, path, Source.from_file(path.with_suffix(".cu")))
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("engine", ["compiled", "interpreter"])
 @pytest.mark.parametrize("name", CASES)
 def test_the_line_of_cuda_is_found(name, engine):
@@ -111,6 +112,7 @@ def test_compile_gives_a_module(by, tmp_path, monkeypatch):
     assert module.target.name == "sm_80" and module.entries == ["_Z5twicePfi"]
 
 
+@pytest.mark.slow
 @COMPILES
 @pytest.mark.parametrize("header", ["cstdint", "stdint.h", "type_traits"])
 def test_headers_of_the_host_are_compiled_by_nvcc(header, tmp_path):

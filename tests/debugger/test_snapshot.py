@@ -50,6 +50,7 @@ def trail(path, interval, monkeypatch):
         session.close()
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_going_back_by_snapshots_is_going_back_by_a_fresh_launch(path, monkeypatch):
     fast, slow = (trail(path, interval, monkeypatch) for interval in (60, 1 << 60))

@@ -141,7 +141,13 @@ def shows(command, pieces, output):
         shown = shown[found:]
 
 
-@pytest.mark.parametrize("command", OTHERS)
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(one, marks=[pytest.mark.slow] * one.startswith(("nvcc", "pytest", "python ")), id=one)
+        for one in OTHERS
+    ],
+)
 def test_what_is_no_command_of_ptxsim_runs_too(command, folder, monkeypatch):
     monkeypatch.chdir(folder)
     words = shlex.split(command, comments=True)

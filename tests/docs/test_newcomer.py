@@ -45,6 +45,7 @@ CAUSES = {
 }
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("name", CAUSES)
 def test_what_is_printed_names_the_cause(name, capsys):
     assert main(["run", str(HERE / f"{name}.ptx"), "--engine", "interpreter"]) == 1

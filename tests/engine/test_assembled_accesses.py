@@ -90,6 +90,7 @@ VALUES = {"b16": "%h", "f16": "%h", "bf16": "%h", "f32": "%f", "b128": "%q"}
 LANES_AT = "mov.u32 %r0, %tid.x; mov.u32 %r1, cells; mad.lo.u32 %r2, %r0, {}, %r1; cvt.u64.u32 %d0, %r2; cvta.shared.u64 %d2, %d0;"
 
 
+@pytest.mark.thin(7)
 @pytest.mark.parametrize("operation, type", ATOMICS)
 def test_bank_counts_and_the_cycle_model_agree_on_every_atomic_of_shared_memory(operation, type):
     """In words of their own, on one word, and on every eighth; by addresses in shared memory and by generic ones."""

@@ -60,6 +60,7 @@ COPIES = {
 }  # fmt: skip
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", COPIES)
 def test_the_same_is_done_and_said(name):
     text = KERNEL.format(body=COPIES[name])

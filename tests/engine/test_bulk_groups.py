@@ -35,6 +35,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", KERNELS)
 def test_bulk_groups_do_and_tell_the_same(name):
     text = KERNEL.format(body=KERNELS[name])

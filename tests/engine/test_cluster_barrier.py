@@ -25,6 +25,7 @@ LEFT = {
 }
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("cluster", [1, 2])
 @pytest.mark.parametrize("name", [*NATIVE, *LEFT])
 def test_the_same_is_done_and_said(name, cluster):
@@ -35,12 +36,14 @@ def test_the_same_is_done_and_said(name, cluster):
     assert same_events(text, cluster=cluster)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("cluster", [1, 2])
 @pytest.mark.parametrize("name", NATIVE)
 def test_what_is_native(name, cluster):
     assert run(body(NATIVE[name]), "compiled", checks="none", cluster=cluster)[1].slow_path == []
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("path", sorted((CASES / "clusters").glob("*.ptx")), ids=lambda path: path.stem)
 def test_the_memory_of_other_ctas_is_reached_natively(path):
     """Loads, stores, atomics, arrivals and copies; the interpreter executes these alone, and says what is wrong."""

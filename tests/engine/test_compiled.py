@@ -10,6 +10,7 @@ from tests.engine.programs import Poller, Writer, body, compare, run, same_event
 from tests.helpers import facts, interrupted, launch, names, same_on_both
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32), block=st.sampled_from((64, 40)), banks=st.booleans())
 def test_random_kernels(seed, block, banks):
@@ -70,6 +71,7 @@ def test_snippets_keep_every_register():
     assert same_on_both(lambda engine: dict(snippet(text, warps=2, engine=engine).registers))
 
 
+@pytest.mark.slow
 def test_spin_lock_between_ctas_and_lanes():
     text = """
 .version 7.0
@@ -134,6 +136,7 @@ KERNEL_OF_ROWS = """.version 8.0
 """
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     "start, trans, count", [(1024, "", 4), (1040, ".trans", 2), (3000, "", 1), (4080, ".trans", 4)]
 )

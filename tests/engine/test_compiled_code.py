@@ -193,6 +193,7 @@ def emitted(effect, operands: list[np.ndarray], native: Library, tag: str) -> np
     return out
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_emitted_operations(number):
     effect, kinds = CASES[number]

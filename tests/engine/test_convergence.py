@@ -82,6 +82,7 @@ def outcome(body: str, engine: str, block: int = 32) -> list[str]:
     return names(run.findings)
 
 
+@pytest.mark.thin(9)
 @pytest.mark.parametrize(("name", "shape", "engine"), CASES)
 def test_collectives_where_lanes_take_ways_of_their_own(name, shape, engine):
     text = COLLECTIVES[name]

@@ -27,6 +27,7 @@ class Detours(Observer):
         return []
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("guard", ["", "@%p1 ", "@!%p1 "])
 @pytest.mark.parametrize("text", ["div.rn.f32 %f4, %f3, %f3;", "rcp.rn.f32 %f4, %f3;", "sqrt.rn.f32 %f4, %f3;"])
 @pytest.mark.parametrize("diverged", [False, True])

@@ -106,6 +106,7 @@ def run_case(name: str) -> FileRun:
     return run_file(CASES / f"{name}.ptx", options=Options(engine="compiled", checks="none"))
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("method", STATEMENTS)
 def test_an_exception_in_the_emitter_comes_out(monkeypatch, method):
     monkeypatch.setattr(Emitter, method, defect)
@@ -113,6 +114,7 @@ def test_an_exception_in_the_emitter_comes_out(monkeypatch, method):
         run(body(STATEMENTS[method]), "compiled")
 
 
+@pytest.mark.thin(7)
 @pytest.mark.parametrize("family", KERNELS)
 def test_an_exception_in_a_lowering_comes_out(monkeypatch, family):
     monkeypatch.setitem(LOWERINGS, family, defect)
@@ -141,6 +143,7 @@ def test_a_defect_of_an_effect_comes_out(monkeypatch, effect, error):
         run(body("popc.b32 %r4, %r5;"), "compiled")
 
 
+@pytest.mark.thin(7)
 @pytest.mark.parametrize("method", WRONG)
 def test_a_wrong_instruction_makes_the_engines_differ(monkeypatch, method):
     compare(body(STATEMENTS[method]))
@@ -149,12 +152,14 @@ def test_a_wrong_instruction_makes_the_engines_differ(monkeypatch, method):
         compare(body("mov.u32 %r9, 1;" + STATEMENTS[method]))  # other code than what is known to be right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", SHOWS)
 def test_a_lowering_that_emits_nothing_fails_the_case(monkeypatch, family):
     monkeypatch.setitem(LOWERINGS, family, lambda writer, op: None)
     assert not run_case(KERNELS[family]).passed
 
 
+@pytest.mark.slow
 def test_defects_that_are_said_to_be_equivalent_are_there():
     """tools/emitters.py tries all defects; tools/data/defects.tsv says of some that they change nothing."""
     known = equivalent()

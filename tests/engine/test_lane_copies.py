@@ -74,6 +74,7 @@ DIVERGED = {
 }  # fmt: skip
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     "name",
     [
@@ -89,18 +90,21 @@ def test_copies_do_and_tell_the_same(name):
     assert same_events(text)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", NATIVE)
 def test_what_is_native(name, slow_path):
     compare(KERNEL.format(body=NATIVE[name]), checks="none")
     assert slow_path == {}
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", LEFT)
 def test_what_is_left(name, slow_path):
     compare(KERNEL.format(body=LEFT[name]), checks="none")
     assert bool(slow_path) == (name in ("part of an element", "python takes over", "an mbarrier is informed"))
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", DIVERGED)
 def test_parts_of_warps_are_native(name):
     for grid, block in (2, 64), (1, 56):

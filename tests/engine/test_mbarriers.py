@@ -84,6 +84,7 @@ COUNTS = {"the last of them too many": 64, "polls": 64, "arrivals on different o
 PYTHON = {"begun twice"}  # no fault, but left to the slow path
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("name", [*NATIVE, *LEFT])
 def test_the_same_is_done_and_said(name):
     text = kernel((NATIVE | LEFT)[name], COUNTS.get(name, 64))
@@ -93,6 +94,7 @@ def test_the_same_is_done_and_said(name):
     assert same_events(text)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("name", sorted([*NATIVE, *PYTHON]))
 def test_what_is_native(name):
     _, found = run(kernel((NATIVE | LEFT)[name], COUNTS.get(name, 64)), "compiled", checks="none")

@@ -20,6 +20,7 @@ def test_ir_of_kernels(path: Path):
     assert ir(path) == kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_which_forms_are_native(part):
     kept = TABLE.read_text().splitlines()[1:]

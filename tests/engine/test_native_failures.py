@@ -46,6 +46,7 @@ def test_long_programs_are_left_to_the_interpreter(native, monkeypatch):
     assert plain((found, facts(also))) == plain(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
 @pytest.mark.parametrize("banks", [False, True])
 def test_refused_code_for_parts_of_warps(native, monkeypatch, seed, banks):
@@ -59,6 +60,7 @@ def test_refused_code_for_parts_of_warps(native, monkeypatch, seed, banks):
     assert all("parts of this" in str(warning.message) for warning in caught)
 
 
+@pytest.mark.slow
 def test_refused_code_for_parts_is_reported_once(native, monkeypatch):
     text = body("setp.lt.u32 %p2, %r0, 5; @%p2 bra L; add.u32 %r4, %r4, 1; L: add.u32 %r5, %r5, 2; bar.sync 0;")
     expected = outcome(text, "interpreter")
@@ -69,6 +71,7 @@ def test_refused_code_for_parts_is_reported_once(native, monkeypatch):
     assert plain(found) == plain(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [3, 4])
 def test_the_interpreter_begins_where_code_would_take_long(native, monkeypatch, seed):
     """Programs are this long from LONG operations on; it goes over to native code in the middle of a launch, or never."""
@@ -81,6 +84,7 @@ def test_the_interpreter_begins_where_code_would_take_long(native, monkeypatch, 
     assert plain(outcome(text, None, banks=True)) == plain(expected)
 
 
+@pytest.mark.slow
 def test_an_engine_that_is_asked_for_begins_at_once(native, monkeypatch):
     monkeypatch.setattr("ptxsim.engine.compiled.library.LONG", 1)
     outcome(Writer(3).text(), "compiled")
@@ -148,6 +152,7 @@ def test_a_tester_that_passes_and_ends_meanwhile_has_not_died(native, monkeypatc
     assert "died" in selftest.refusal.__wrapped__()
 
 
+@pytest.mark.slow
 @posix
 def test_a_crash_is_reported_and_remembered(tmp_path):
     launch = LAUNCH.replace("ENGINE", repr("compiled"))

@@ -63,6 +63,7 @@ def accumulators(rng: np.random.Generator, fragment, kind: str) -> np.ndarray:
     return words(rng, fragment.words, kind)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("family, shape, types, target, sparse", FORMS)
 def test_native_products_equal_the_interpreters(family, shape, types, target, sparse):
     product = product_of(family, shape, tuple(types.split()), target, sparse=sparse)

@@ -28,6 +28,7 @@ def compare(text: str, block: int, seed: int = 0) -> None:
     assert len(found) == 2 * -(-block // 32) or findings
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32), block=st.sampled_from((32, 64, 40)))
 def test_registers(seed, block):
@@ -41,6 +42,7 @@ def test_registers_of_many_kernels(seed, block, order):
     compare(Writer(seed).text(), block, order)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     ["ld.global.u32 %r4, [%d0+3];", "@%p0 trap;", "setp.lt.u32 %p2, %r0, 5; @%p2 bra W; bar.sync 0; W: bar.sync 0;"],

@@ -11,6 +11,7 @@ from tests.engine.programs import body, run
 MISSING, UNUSUAL = "no native lowering", "a fault or a case that native code leaves"
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     "text, expected",
     [

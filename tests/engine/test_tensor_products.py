@@ -28,6 +28,7 @@ CASES = {
 }
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("case", CASES)
 def test_any_bits(case):
     (kind, a, b, d), m, more, ctas, opcode, from_memory = CASES[case]
@@ -54,6 +55,7 @@ def test_any_bits(case):
     assert (found[0] != memory).any()
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("ctas", "extreme"), [(1, False), (2, False), (1, True)])
 def test_any_bits_with_block_scales(ctas, extreme):
     """Scales that f32 may have no room for are numpy's in both engines."""

@@ -50,6 +50,7 @@ def same(text: str, **options) -> None:
     assert all(found == one for found in more)
 
 
+@pytest.mark.slow
 @settings(max_examples=3, deadline=None)
 @given(seed=st.integers(0, 2**32), block=st.sampled_from((64, 40)), checks=st.sampled_from(("none", "memory", "all")))
 def test_random_kernels(seed, block, checks):

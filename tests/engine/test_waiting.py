@@ -191,12 +191,14 @@ def test_both_engines_take_the_same_steps_until_the_limit():
     same_on_both(outcome)
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32), block=st.sampled_from((64, 40)), banks=st.booleans())
 def test_random_kernels_that_poll(seed, block, banks):
     compare(Poller(seed).text(), block=block, banks=banks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_the_order_of_effects_is_the_same(seed):
     assert same_events(Poller(seed).text())

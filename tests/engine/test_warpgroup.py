@@ -188,6 +188,7 @@ BROKEN = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [128, pytest.param(256, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_do_the_same_natively(name, block, slow_path, handed):
@@ -198,6 +199,7 @@ def test_programs_do_the_same_natively(name, block, slow_path, handed):
     assert bool(handed) == ("python" in name)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", BROKEN)
 def test_breaches_are_reported_all_the_same(name):
     body, findings = BROKEN[name]
@@ -219,6 +221,7 @@ def test_metadata_that_means_nothing_does_the_same(k, a, selector):
             assert check_alike(text, numbers(np.random.default_rng(1), False), checks=checks) == found
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("negate", ["", "!"])
 @pytest.mark.parametrize("threads", [0, 128])
 def test_a_product_on_one_way_excuses_no_write_on_another(negate, threads):

@@ -39,6 +39,7 @@ class Accesses(Observer):
         return []
 
 
+@pytest.mark.thin(7)
 @pytest.mark.parametrize("space", [".global", ".shared", "", "generic shared"])
 @pytest.mark.parametrize("layout, stride", [("row", 16), ("col", 32)])
 @pytest.mark.parametrize("operand, kind", [("a", "f16"), ("b", "f16"), ("a", "u8"), ("c", "f32")])

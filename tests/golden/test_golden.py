@@ -10,7 +10,7 @@ from tests.helpers import DATA, ENGINES
 
 FOLDER = str(DATA / "golden")
 FAMILIES = sorted(path.name.partition(".")[0] for path in Path(FOLDER).glob("*.ptx.gz"))
-QUICK = ("warp", "ldst")
+QUICK = ("warp",)
 
 
 def groups():

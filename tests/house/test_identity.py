@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.test_house import MODULES, PACKAGE
+from tests.house.test_house import MODULES, PACKAGE, parsed
 
 # Where the text of an opcode is what a file is about.
 TEXT_ROOMS = {
@@ -134,7 +134,7 @@ def by_function(tree: ast.Module) -> Iterator[ast.expr]:
 
 def uses(path: Path) -> list[tuple[str, str, int]]:
     """File, code and line of what a file does with the text of instructions or the names of functions."""
-    file, tree = path.relative_to(PACKAGE), ast.parse(path.read_text())
+    file, tree = path.relative_to(PACKAGE), parsed(path, r"opcode|\.name\b|__(module|name|qualname)__")
     named = file.parts[0] in NAMED or str(file) in NAMED
     nodes = [*by_text(tree), *(() if named else by_function(tree))]
     return [(str(file), ast.unparse(node), node.lineno) for node in nodes]
@@ -193,7 +193,7 @@ def test_nothing_that_judges_tells_an_instruction_by_its_text():
     """The suites, but for those that read names of forms, of which vectors are made or other programs asked."""
     suites = [path for path in PACKAGE.parent.glob("tools/suites/*.py") if path.stem not in ("vectors", "mmasim")]
     assert suites
-    found = [(path.name, ast.unparse(node)) for path in suites for node in by_text(ast.parse(path.read_text()))]
+    found = [(path.name, ast.unparse(node)) for path in suites for node in by_text(parsed(path))]
     assert not found
 
 
@@ -296,7 +296,7 @@ def test_no_list_of_families_says_what_instructions_are():
         (str(path.relative_to(PACKAGE)), ast.unparse(node)): node.lineno
         for module, path in MODULES.items()
         if not any(module == room or module.startswith(f"{room}.") for room in TEXT_ROOMS)
-        for node in families_listed(ast.parse(path.read_text()))
+        for node in families_listed(parsed(path, "famil|control"))
     }
     wrong = [f"{file}:{line}: {code}" for (file, code), line in found.items() if (file, code) not in PRODUCTS]
     assert not wrong, "declare a fact (isa.facts):\n" + "\n".join(wrong)

@@ -43,6 +43,7 @@ def test_integers(old, b, c):
         assert apply(op, "b32", old, b) == word
 
 
+@pytest.mark.slow
 @given(WORD64, WORD64)
 def test_long_integers(old, b):
     assert apply("add", "u64", old, b) == (old + b) % 2**64

@@ -52,6 +52,7 @@ def test_integers(source, target):
             assert number(int(result), target) == number(expected(number(int(word), source)), target)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
 @pytest.mark.parametrize("target", FLOAT)
 @pytest.mark.parametrize("source", ["u16", "s32", "u64", "s64"])
@@ -64,6 +65,7 @@ def test_integers_to_floats(source, target, mode):
         assert int(result) == (round_to(exact, target, mode) if exact else 0), f"{exact}"
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("mode", ["rni", "rzi", "rmi", "rpi"])
 @pytest.mark.parametrize("target", ["u8", "s16", "u32", "s64", "u64"])
 @pytest.mark.parametrize("source", ["f16", "f32", "f64"])

@@ -66,6 +66,7 @@ EXACT = {
 }
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
 @pytest.mark.parametrize("name", ["f32", "f64"])
 @pytest.mark.parametrize("operation", EXACT)

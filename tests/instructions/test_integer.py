@@ -55,6 +55,7 @@ REFERENCE = {
 }
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("operation", REFERENCE)
 def test_two_operands(operation, name):
@@ -70,6 +71,7 @@ def test_two_operands(operation, name):
     check()
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("name", TYPES)
 @few
 @given(data=st.data())
@@ -84,6 +86,7 @@ def test_three_operands(name, data):
         assert compute(f"{operation}.{name} {r}1, {r}2, {r}3, {r}4;", name, a, b, c) == wrap(expected, name)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(("name", "wide"), [("u16", "u32"), ("s16", "s32"), ("u32", "u64"), ("s32", "s64")])
 @few
 @given(data=st.data())

@@ -47,6 +47,7 @@ def refused(texts: list[str], target: str, version: str) -> set[str]:
         found |= wrong
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("column", range(len(COLUMNS)), ids=["@".join(column) for column in COLUMNS])
 def test_as_the_assembler(column):
     answers = {text: row[column] for row, text in (line.split("\t") for line in ROWS)}

@@ -40,6 +40,7 @@ def run(text: str, target: str) -> list[str]:
     return [f.name for f in ptxsim.snippet(body, registers, shared, warps=warps, target=target).findings]
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("column", range(len(COLUMNS)), ids=["@".join(column) for column in COLUMNS])
 def test_products_run(column):
     target = COLUMNS[column][0]

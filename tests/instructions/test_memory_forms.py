@@ -44,6 +44,7 @@ def takes(binder, text):
     return not any(isinstance(binder.bind(statement, Names()), Finding) for statement in statements)
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("column", range(len(COLUMNS)), ids=["@".join(column) for column in COLUMNS])
 def test_as_the_assembler(column):
     load_families()

@@ -94,6 +94,7 @@ def operands(a: str, b: str):
     return codes[0], codes[1].T, image, loads
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_rows_of_narrow_floats_feed_f8f6f4(a, b, engine):
     a_codes, b_codes, image, loads = operands(a, b)

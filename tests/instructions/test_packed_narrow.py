@@ -102,6 +102,7 @@ def wanted(form: str, words: list[int]) -> int:
     return result
 
 
+@pytest.mark.thin(7)
 @pytest.mark.parametrize("form", FORMS)
 def test_results_are_exact_ones_rounded_once(form, engine):
     rng = np.random.default_rng(len(form))

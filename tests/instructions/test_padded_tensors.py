@@ -91,6 +91,7 @@ def drawn(bits, elements=256, rows=24):
     return np.random.default_rng(bits).integers(0, 1 << bits, (rows, elements), np.uint8)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("mode", ["none", "128B", "128B_32B", "128B_64B"])
 @pytest.mark.parametrize(("type", "bits"), [("b4x16_p64", 4), ("b6x16_p32", 6)])
 def test_sixteen_elements_take_sixteen_bytes(type, bits, mode, engine):
@@ -110,6 +111,7 @@ def test_rows_outside_of_the_tensor_are_zeros(engine):
     assert errors == [] and (pieces[:5, :, :12] == image[3:].reshape(5, 8, 12)).all() and (pieces[5:] == 0).all()
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("mode", ["none", "128B", "128B_64B"])
 def test_bytes_of_six_bits_are_packed_as_they_are_stored(mode, engine):
     codes = drawn(8, 128, ROWS)  # the upper two bits are padding
@@ -123,6 +125,7 @@ def test_bytes_of_six_bits_are_packed_as_they_are_stored(mode, engine):
     assert errors == [] and (out == wanted).all()
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("mode", ["128B_32B", "128B_64B"])
 def test_larger_pieces_keep_together(mode, engine):
     array = np.random.default_rng(0).normal(size=(32, 32)).astype(np.float32)
@@ -135,6 +138,7 @@ def test_larger_pieces_keep_together(mode, engine):
         assert (lines[1] == array[4].reshape(2, 16)[::-1]).all()
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     ("type", "first", "target", "body", "said"),
     [

@@ -272,6 +272,7 @@ def compare(chosen: list[Statement], target: str) -> None:
     assert np.array_equal(found, stored(chosen, target, inputs, "compiled"))
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     "module",
     [pytest.param(m, marks=[pytest.mark.slow] * m.startswith(("convert", "compare", "floating_"))) for m in MODULES],

@@ -31,6 +31,7 @@ def registers(words: np.ndarray) -> dict[str, np.ndarray]:
     return found
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_bit_is_the_recorded_one(family):
     wrong = []

@@ -1,6 +1,7 @@
 """shfl against the pseudo-code of the manual, lane by lane."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ def manual(mode, lane, b, c):
     return (source, True) if inside else (lane, False)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(MODES), st.lists(st.integers(0, 2**32 - 1), min_size=64, max_size=64))
 def test_every_lane_as_the_manual_says(mode, words):
     b, c = lanes(words[:32]), lanes(words[32:])

@@ -50,6 +50,7 @@ def reverse(value: int, bits: int) -> int:
     return int(f"{value:0{bits}b}"[::-1], 2)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("name", GRIDS)
 @settings(max_examples=60, deadline=None)
 @given(a=st.tuples(SINGLE, SINGLE, SINGLE, SINGLE), random=WORD)

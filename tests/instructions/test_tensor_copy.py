@@ -100,6 +100,7 @@ def box(array, x, y, width, height):
     return found
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
 def test_a_tile_lands_where_its_swizzle_says(swizzle, seed):
@@ -250,6 +251,7 @@ wait:
 
 
 # Of the manual's examples: 3 x 3 filters without padding, and padded with steps of two, whose pixels come in two copies.
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     ("low", "high", "step", "x", "h", "halo", "shift", "all_pixels"),
     [

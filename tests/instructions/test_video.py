@@ -83,6 +83,7 @@ def test_comparisons_give_ones(a, b):
 MACHINE_CODE = np.load(DATA / "video.npz")
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("name", sorted({str(form).split(".")[0] for form in MACHINE_CODE["forms"]}))
 def test_as_the_machine_code_computes(name):
     registers = dict(zip(("r2", "r3", "r4"), MACHINE_CODE["inputs"]))

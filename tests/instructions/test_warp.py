@@ -49,6 +49,7 @@ def test_vote_without_members_is_over_the_executing_lanes():
     assert active_mask(port)[0] == 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
 @given(GROUPS, st.lists(st.integers(0, 3), min_size=32, max_size=32))
 def test_match(dtype, word, values):

@@ -29,6 +29,7 @@ def wrong(kind: str, column: int, refused) -> list[str]:
     return [text for i, (answers, text) in enumerate(rows) if (i in refused) != (answers[column] == "n")]
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("column", range(len(COLUMNS)), ids=HEADER.split("\t"))
 def test_items_of_a_module(column):
     target, version = COLUMNS[column]
@@ -39,6 +40,7 @@ def test_items_of_a_module(column):
     assert not wrong("module", column, refused)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("column", range(len(COLUMNS)), ids=HEADER.split("\t"))
 def test_statements(column):
     target, version = COLUMNS[column]

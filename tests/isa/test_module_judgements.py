@@ -21,6 +21,7 @@ ret;
 PARTS = 20
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_modules_are_judged_as_the_assembler_does(part):
     wrong = []

@@ -52,6 +52,7 @@ def integers(a, b, n):
     return x, (a << 2) + (a >> n), (1 << n) & 0xFFFF, a.bit_count() if a >= 0 else 0
 
 
+@pytest.mark.slow
 @given(SMALL, SMALL, st.integers(0, 70))
 @settings(deadline=None)
 def test_integers(a, b, n):

@@ -33,6 +33,7 @@ def all_fragments():
                 yield family, f"{name}.x{count}", operand, type_, None if family == "movmatrix" else layout
 
 
+@pytest.mark.thin(9)
 @pytest.mark.parametrize("key", list(all_fragments()), ids=lambda key: "-".join(str(part) for part in key))
 def test_registers_and_matrix_hold_the_same_codes(key):
     fragment = fragment_layout(*key)

@@ -48,6 +48,7 @@ def cute_offset(text, row, column):
     return total, bits
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("words", CANONICAL, ids=str)
 @pytest.mark.parametrize("type_", ["tf32", "bf16", "s8"])
 def test_canonical_layouts_text_and_offsets_agree(words, type_):

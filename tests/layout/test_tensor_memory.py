@@ -61,6 +61,7 @@ def test_64_rows_take_every_other_16():
     assert lanes[:, 0].tolist() == [*range(16), *range(32, 48), *range(64, 80), *range(96, 112)]
 
 
+@pytest.mark.slow
 @given(st.sampled_from([*KINDS]), st.data())
 def test_instruction_descriptors_come_back(kind, data):
     row, flag, two = KINDS[kind], st.booleans(), st.integers(0, 3)

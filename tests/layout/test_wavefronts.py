@@ -26,9 +26,8 @@ COPIES = body(copy_wavefronts)
 MASKS = st.integers(1, 2**32 - 1)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (number % 8 > 0)) for number, name in enumerate(JUDGED)]
-)
+@pytest.mark.thin(24)
+@pytest.mark.parametrize("name", JUDGED)
 def test_as_recorded(name):
     operation = RECORDED[name]
     few = {**operation, "launches": operation["launches"][len(name) % 3 :: 4]}
@@ -48,6 +47,7 @@ def test_what_changes_nothing_is_still_not_modeled():
     assert any(wavefronts.one((name, RECORDED[name], "interpreter")) for name in RECORDED.keys() - set(JUDGED))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(ADDRESSES, ADDRESSES, MASKS, MASKS, st.sampled_from([4, 8, 16]))
 def test_compiled_copies_agree(to, source, writing, reading, width):

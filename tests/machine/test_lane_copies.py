@@ -4,6 +4,7 @@ import ctypes
 from functools import cache
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -132,6 +133,7 @@ class Plain:
         return found
 
 
+@pytest.mark.slow
 @given(STEPS)
 @settings(deadline=None, max_examples=100)
 def test_copies_of_a_warp_in_python_in_native_code_and_as_lists(steps):

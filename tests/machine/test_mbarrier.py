@@ -160,6 +160,7 @@ class Both:
         return self.sides[0][1].all[number].bytes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_bodies_do_the_same_compiled(seed):
     random, both, turns, waits = Random(seed), Both(), 0, False

@@ -81,6 +81,7 @@ CASES = {
 OVERWRITTEN = ("4-bit floats shifted", "the tile loaded both ways")
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("name", CASES)
 def test_uses(name, engine):
     target, body, level = CASES[name]
@@ -136,6 +137,7 @@ WMMA_CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", WMMA_CASES)
 def test_fragments_of_wmma(name, engine):
     body, expected = WMMA_CASES[name]

@@ -104,6 +104,8 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.thin(5)
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_found(name, engine):
     body, expected = CASES[name]

@@ -31,6 +31,7 @@ CASES = [
 ]
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("form, target", CASES)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=12, deadline=None)

@@ -19,25 +19,18 @@ FORMS = [
     ("wgmma.m64n256k32.f32.e4m3.e5m2", "sm_90a"),
     ("mma.m16n8k32.f32.e4m3.e4m3.f32", "sm_90"),
     ("wmma.m16n16k16.f16.f32", "sm_90"),
-    # Every further kernel takes a second or two to compile.
-    *(
-        pytest.param(*case, marks=pytest.mark.slow)
-        for case in [
-            ("mma.m16n8k8.f32.tf32.tf32.f32", "sm_80"),
-            ("mma.m8n8k4.f32.f16.f16.f32", "sm_70"),
-            ("mma.m8n8k4.f16.f16.f16.f16", "sm_75"),
-            ("wgmma.m64n256k32.f16.e5m2.e5m2", "sm_90a"),
-            ("mma.m16n8k16.f16.e5m2.e4m3.f16", "sm_90"),
-            ("tcgen05.m128n256k32.f32.e5m2.e4m3.f32", "sm_100a"),
-            ("mma.m16n8k32.f16.e3m2.e2m1.f16", "sm_120a"),
-        ]
-    ),
+    ("mma.m16n8k8.f32.tf32.tf32.f32", "sm_80"),
+    ("mma.m8n8k4.f32.f16.f16.f32", "sm_70"),
+    ("mma.m8n8k4.f16.f16.f16.f16", "sm_75"),
+    ("wgmma.m64n256k32.f16.e5m2.e5m2", "sm_90a"),
+    ("mma.m16n8k16.f16.e5m2.e4m3.f16", "sm_90"),
+    ("tcgen05.m128n256k32.f32.e5m2.e4m3.f32", "sm_100a"),
+    ("mma.m16n8k32.f16.e3m2.e2m1.f16", "sm_120a"),
 ]
 
 
-@pytest.mark.parametrize(
-    "form, target", [FORMS[7], *(pytest.param(*f, marks=pytest.mark.slow) for f in (*FORMS[:7], FORMS[8])), *FORMS[9:]]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("form, target", FORMS)
 def test_bulk_equals_the_instruction(form, target):
     rng = np.random.default_rng(len(form))
     rule = find(form, target)
@@ -54,10 +47,9 @@ def test_bulk_equals_the_instruction(form, target):
         assert np.array_equal(d, product(rule, a, b, c))
 
 
-@pytest.mark.parametrize("form, target", [FORMS[7], *(pytest.param(*f, marks=pytest.mark.slow) for f in FORMS[:7])])
-@pytest.mark.parametrize(
-    "shape", [(3, 24, 150), *(pytest.param(s, marks=pytest.mark.slow) for s in ((40, 16, 8), (300, 1, 1)))], ids=str
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("form, target", FORMS[:8])
+@pytest.mark.parametrize("shape", [(3, 24, 150), (40, 16, 8), (300, 1, 1)], ids=str)
 def test_many_small_products(form, target, shape):
     rng = np.random.default_rng(len(form))
     rule = find(form, target)
@@ -76,6 +68,7 @@ def test_many_small_products(form, target, shape):
             assert np.array_equal(one, np.stack([product(rule, a[0], y, c[0]) for y in b]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [(np.inf,), (np.nan, -np.inf, 3e38, 1e-40)])
 @pytest.mark.parametrize("whole", [False, True], ids=["scattered", "dense"])
 def test_extreme_outputs_among_ordinary_ones(values, whole):
@@ -92,6 +85,7 @@ def test_extreme_outputs_among_ordinary_ones(values, whole):
     assert np.array_equal(matmul(a, b, c, "wgmma.m64n256k16.f32.f16.f16"), product(rule, a, b, c))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("items", [1, 127, 128, 1030])
 def test_many_pairs_in_any_number_and_read_only(items):
     """Lanes that a stripe has too many, rows of more words than are turned at once, special values in some lanes."""
@@ -201,6 +195,7 @@ def test_errors_say_what_is_wrong(arguments, name):
     assert error.value.findings[0].name == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k16.f16.f16.f16.f16", "mma.m8n8k4.f64"])
 def test_compiled_kernels_give_equal_bits(form):
     rng = np.random.default_rng(8)

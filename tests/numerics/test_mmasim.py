@@ -14,6 +14,7 @@ from tests.helpers import DATA
 RESULTS = mmasim.recorded(DATA)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("architecture", list(mmasim.TARGETS))
 def test_dot_products(architecture):
     names = [name for name in RESULTS if name.startswith(f"{architecture}|")]
@@ -26,6 +27,7 @@ def test_dot_products(architecture):
     assert wrong and not any(wrong.values()), {key: count for key, count in wrong.items() if count}
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("architecture", [a for a in mmasim.TARGETS if a != "Volta"])
 def test_whole_instructions(architecture):
     """The same through ptxsim.execute: eight of the vectors are the diagonal of one instruction."""
@@ -81,6 +83,7 @@ def test_the_vectors_tell_parameters_apart(name, change):
     assert ((d != RESULTS[name]) & ~negative_zero).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name for name in RESULTS if "|mma" in name and name.endswith((".f16.f16.f16.f16", "tf32.f32"))]
 )

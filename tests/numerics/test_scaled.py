@@ -40,6 +40,7 @@ def cut_sum(terms, c, fraction, floor):
     return reference.round_sum(total, largest - fraction, False, "f32")
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("a_type, b_type", [("e4m3", "e5m2"), ("e2m3", "e3m2"), ("e2m1", "e4m3")])
 @given(seed=seeds)
 @quick

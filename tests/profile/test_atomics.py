@@ -44,6 +44,7 @@ def test_lanes_of_an_atomic_on_another_ctas_shared_memory_follow_each_other():
     assert added(1) > added(0) + 8 * 8 * 32 * 2
 
 
+@pytest.mark.slow
 def test_the_shared_memory_of_a_cluster_has_a_rate_of_bytes():
     """30 cycles for 512 bytes of a warp, as measured; with more SMs than a GPC's network carries they share it."""
 

@@ -15,6 +15,7 @@ st.global.f32 [%d0], %f1;
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["compiled", "interpreter"])
 def test_one_long_warp_takes_longer_than_many_short_ones(engine, monkeypatch):
     monkeypatch.setenv("PTXSIM_PTXAS", "off")

@@ -44,6 +44,7 @@ def profiled(kernel, monkeypatch, tmp_path, listing):
     return kernel.launch(1, 32, [values, results, 9], profile=True, checks="none", cubin=file).cycles
 
 
+@pytest.mark.slow
 def test_a_cubin_is_tied_to_its_ptx_by_what_the_assembler_makes_of_it(kernel, monkeypatch, tmp_path):
     unmarked = "\n".join(line for line in LISTING.split("\n") if "//##" not in line)
     cycles = profiled(kernel, monkeypatch, tmp_path, unmarked)

@@ -62,6 +62,7 @@ def test_lanes_that_part_and_meet_again_take_their_time(engine):
     assert apart - together == pytest.approx(30 * 11, abs=40)
 
 
+@pytest.mark.slow
 def test_throughput_of_a_full_pipe():
     instruction = "ex2.approx.ftz.f32 %f0, %f0;"
     short, long = (cycles_of(chain(instruction), block=512, n=n) for n in (1, 3))
@@ -96,6 +97,7 @@ def test_a_result_is_a_number_with_a_story():
     assert slices and all(e["dur"] >= 0 and e["ts"] + e["dur"] <= found.cycles + 200 for e in slices)
 
 
+@pytest.mark.slow
 def test_barriers_hold_warps_together():
     body = (
         "ld.param.u64 %d0, [place]; mov.u32 %r0, %tid.x; shr.u32 %r2, %r0, 5; mov.f32 %f0, 0f00000000; mov.f32 %f1, 0f3F000000;"
@@ -113,6 +115,7 @@ def test_a_plain_run_has_no_cycles():
     assert kernel(chain("fma.rn.f32 %f0, %f0, %f1, %f1;")).launch(1, 32, [place, 1]).cycles is None
 
 
+@pytest.mark.slow
 def test_runs_repeat():
     body = chain("fma.rn.f32 %f0, %f0, %f1, %f1;")
     assert cycles_of(body, block=256, grid=3).to_dict() == cycles_of(body, block=256, grid=3).to_dict()

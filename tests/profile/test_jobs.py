@@ -17,6 +17,7 @@ QUEUE = """.shared .u32 job;
     over: mov.u32 %r5, %ctaid.x; mad.wide.u32 %d1, %r5, 4, %d0; st.global.u32 [%d1 + 128], %r0;"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["interpreter", "compiled"])
 def test_jobs_go_to_the_cta_that_is_done_first(engine):
     def cycles(ctas: int, jobs: int) -> int:

@@ -23,6 +23,7 @@ membar.gl; st.global.f32 [%d1], %f0;
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [BARRIERS, COPIES], ids=["barriers", "copies"])
 def test_small_launches(body, monkeypatch):
     seen = []

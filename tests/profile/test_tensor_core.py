@@ -104,12 +104,14 @@ def without_the_assembler(monkeypatch):
     monkeypatch.setenv("PTXSIM_PTXAS", "off")
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("kind, ctas, from_memory, m, n, each, alone", PUBLISHED)
 def test_products_take_what_is_published(kind, ctas, from_memory, m, n, each, alone):
     few, more = (cycles_of(kind, m, n, depth, ctas, from_memory) for depth in (32, 160))
     assert (more - few) / 128 == pytest.approx(each, rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ctas", [1, 2])
 def test_a_product_alone_takes_what_is_published_beside_the_rest_of_the_kernel(ctas):
     rest = [
@@ -120,6 +122,7 @@ def test_a_product_alone_takes_what_is_published_beside_the_rest_of_the_kernel(c
     assert max(rest) - min(rest) <= 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "m, n, kind, share", [(128, 256, "f16", 1), (128, 256, "f8f6f4", 1), (64, 256, "f16", 0.5), (128, 64, "f16", 2 / 3)]
 )

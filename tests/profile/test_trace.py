@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -83,6 +84,7 @@ def test_different_numbers_are_found_whether_they_lie_close_together_or_not(numb
         assert distinct(values).tolist() == sorted(set(values.tolist()))
 
 
+@pytest.mark.slow
 def test_of_a_sample_one_sm_is_kept_in_full_and_of_the_others_what_they_read(monkeypatch):
     # CTAs n and n + 132 have their SM in common; each reads what its neighbours read, 64 turns of it by way of shared memory.
     body = """

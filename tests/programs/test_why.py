@@ -106,6 +106,7 @@ def test_ranges_and_steps(engine):
     assert "depends on a[3:60:8], all that the block loads" in said
 
 
+@pytest.mark.slow
 def test_a_part_that_is_left_out_between_others(engine):
     """The sum of a, without elements 24 to 31."""
     body = (
@@ -157,6 +158,7 @@ def test_the_values_on_the_way(engine):
     assert told == ["37 ld.global.f32", "74 add.f32", "74 ld.shared.f32", "75 add.f32"]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("rows_are_loaded", [False, True])
 @pytest.mark.parametrize(
     ("index", "told"), [(5, ["29 ld.global.f32", "58 add.f32"]), (4, ["29 ld.global.f32", "87 mul.f32"])]

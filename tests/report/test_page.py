@@ -104,6 +104,7 @@ LANE = np.arange(32)
 FILES = sorted(SAMPLES.rglob("*.ptx"))
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_sample_has_a_page(path):
     result = run_file(Source(path.read_text(), path.name))
@@ -153,6 +154,7 @@ def test_a_profiled_run_has_a_timeline_in_columns():
     assert data["profile"]["roofline"]["operations"] == {"tensor f16": 2 * 64**3}
 
 
+@pytest.mark.slow
 def test_the_shortest_spans_of_a_long_timeline_are_left_out_and_that_is_said():
     result = run_file(SAMPLES / "mma_gemm_conflicts.ptx", options=Options(profile=1))
     timeline = result.run.cycles.timeline

@@ -31,12 +31,14 @@ def findings_of(text, name):
         return [finding.name for finding in error.findings]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", KINDS)
 def test_the_bad_example_has_the_finding(name):
     found = findings_of(page(name).example, name)
     assert found and set(found) == {name}
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", KINDS)
 def test_the_good_example_has_none(name):
     assert findings_of(page(name).instead, name) == []

@@ -20,6 +20,7 @@ def test_every_picture_has_a_name_of_its_own():
     assert len(ALL) == len(list(drawings())) and len(ALL) > 100
 
 
+@pytest.mark.thin(9)
 @pytest.mark.parametrize("name", ALL)
 def test_text_fits_and_the_other_forms_are_well_formed(name):
     drawing = ALL[name]
@@ -101,6 +102,7 @@ def test_tiles_and_what_descriptors_read():
     assert "..." in pictures.descriptor_reads(Descriptor(0, 0x1000, 0x2000), rows=16).panels[0].rows
 
 
+@pytest.mark.slow
 def test_gallery_writes_four_forms_of_each(tmp_path):
     written = gallery(tmp_path / "new")
     assert len(written) == 4 * len(ALL) + 1 and written[-1].name == "index.html"

@@ -101,6 +101,7 @@ def test_broken_output_is_refused(mutation):
         judge(text, name, place, before)
 
 
+@pytest.mark.slow
 def test_noise_never_crashes():
     for seed in range(40):
         rng = random.Random(seed)

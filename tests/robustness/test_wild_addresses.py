@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,6 +74,7 @@ def run(form, address, checks):
     return found[0].findings
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.sampled_from(OUTSIDE), FAR, st.integers(-64, 64), st.sampled_from(["all", "memory", "none"]))
 def test_far_addresses_are_a_finding(form, base, more, checks):
@@ -81,6 +83,7 @@ def test_far_addresses_are_a_finding(form, base, more, checks):
     assert any(finding.level == "error" for finding in run(FORMS.index(form), base + more, checks))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(FORMS), FAR | NEAR, st.integers(-64, 64), st.sampled_from(["all", "memory", "none"]))
 def test_no_address_breaks_a_run(form, base, more, checks):

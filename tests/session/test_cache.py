@@ -105,6 +105,7 @@ def test_mistakes_are_reported_every_time():
         assert reported.value.findings[0].file == name
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("fault", ["", "ld.global.u32 %r2, [%d0+3];", "@%p bra L; add.u32 %r2, %r2, 1; L:"])
 @pytest.mark.parametrize(
     "options",

@@ -1,6 +1,7 @@
 """Cooperative launches: barriers of the whole grid, as cooperative_groups builds them on the workspace that the driver passes."""
 
 import numpy as np
+import pytest
 
 import ptxsim
 from ptxsim.checks.order.checker import OrderChecker
@@ -47,6 +48,7 @@ again:
 """
 
 
+@pytest.mark.slow
 def test_a_barrier_of_the_grid(engine):
     data = np.zeros(128, np.uint32)
     options = LaunchOptions(grid=64, block=1, checks="all", engine=engine, cooperative=True)

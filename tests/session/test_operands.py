@@ -197,6 +197,7 @@ def test_tensor_memory_is_shown_by_lanes_and_columns():
     assert "from lane 32 and column 0 on: lanes by columns" in operand_text(load)
 
 
+@pytest.mark.slow
 def test_an_odd_number_of_columns_is_shown_in_whole_elements():
     path = ROOT / "tests" / "cases" / "tcgen05" / "from_tensor_memory.ptx"
     text = path.read_text().replace("%d15}, [%own];", "%d15}, [%own+1];")

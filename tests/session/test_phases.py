@@ -48,6 +48,7 @@ def test_a_producer_that_runs_ahead_is_told_with_its_own_wait(engine):
     assert finding.name == "race-shared" and "turn the parity" in finding.help
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path, wait",
     [
@@ -64,6 +65,7 @@ def test_a_wait_that_is_missing_is_no_wait_that_returned_at_once(path, wait, eng
     assert any(finding.level == "error" for finding in run.findings) and not told(run)
 
 
+@pytest.mark.slow
 def test_copies_of_an_unrolled_loop_are_one_place(engine):
     path = ROOT / "tests" / "cuda" / "broken" / "parity_not_turned.ptx"
     source = Source(path.read_text(), path.name, path, Source.from_file(path.with_suffix(".cu")))

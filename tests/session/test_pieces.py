@@ -16,6 +16,7 @@ def large(shape, wrong):
     return array
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(LARGE,), (5000, 1000), (2, LARGE)])
 def test_large_arrays_are_judged_in_pieces_and_name_the_element_and_all_that_is_wrong(shape):
     last = tuple(size - 3 for size in shape[:-1]) + (shape[-1] - 7,)
@@ -35,6 +36,7 @@ def test_of_an_assertion_the_elements_are_counted_in_all_pieces():
     assert "in all, 2 of 5000000" in finding.notes[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signal, level", [(0.5, "warning"), (3.0, None)])
 def test_the_largest_magnitude_of_all_pieces_says_whether_a_tolerance_is_too_wide(signal, level):
     array = np.zeros(LARGE, np.float32)

@@ -29,6 +29,7 @@ def test_a_swizzle_that_gives_what_is_expected_is_named(changed, words):
     assert words in hint
 
 
+@pytest.mark.slow
 def test_where_no_swizzle_mends_it_nothing_is_said():
     assert hints(SAMPLE.replace("A @ Bt.T", "A @ Bt.T + 1")) == []
     assert run_text(SAMPLE).findings == []

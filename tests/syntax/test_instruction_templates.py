@@ -63,6 +63,7 @@ def test_a_shape_does_not_mislead(first, second):
 texts = [*instructions(EVERYTHING), *(text for pair in PAIRS for text in pair)]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_changed_texts(data):

@@ -15,6 +15,7 @@ sys.path.append(str(Path(__file__).parents[2] / "tools"))
 from generate_parser import GRAMMAR, PARSER, STARTS, generated
 
 
+@pytest.mark.slow
 def test_the_parser_is_current():
     """Byte by byte. After a change of the grammar, or of Lark's version: tools/generate_parser.py."""
     assert PARSER.read_text() == generated(), "run tools/generate_parser.py"

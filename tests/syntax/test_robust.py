@@ -49,6 +49,7 @@ def check(error: PtxError, text: str) -> None:
         assert 1 <= finding.column <= len(lines[finding.line - 1]) + 1
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=60))
 def test_any_text(text):
@@ -56,6 +57,7 @@ def test_any_text(text):
     survives(kernel(text))
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=20))
 def test_any_words(words):
@@ -65,6 +67,7 @@ def test_any_words(words):
     survives(kernel(text))
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("seed", range(40))
 def test_mutated_files(seed):
     """A piece of a real file cut out, doubled, moved or replaced."""
@@ -86,6 +89,7 @@ def test_bytes_that_are_no_text(tmp_path):
         parse(Source.from_file(path))
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     "mark", ["{", "(", "[", "}", "a", "/*", '"', "\\", "@", "%", ".", "-", "1", "a,", "{a,", "/* */", "L:"]
 )

@@ -20,6 +20,7 @@ COPIES = {
 }
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("ctas", [1, 2])
 @pytest.mark.parametrize("shape", COPIES)
 def test_copies_from_shared_memory(shape, ctas):

@@ -128,6 +128,7 @@ def descriptor(kind, a, b, d, m, n, **more):
     return InstructionDescriptor(kind, m, n, KINDS[kind].k, d, a, b, **more)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(("kind", "a", "b", "d"), CASES)
 @pytest.mark.parametrize("m", [64, 128])
 def test_all_kinds_from_shared_memory(kind, a, b, d, m):
@@ -137,6 +138,7 @@ def test_all_kinds_from_shared_memory(kind, a, b, d, m):
     assert (numbers(found, d) == x @ y + c).all()
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("m", [64, 128])
 @pytest.mark.parametrize(("kind", "a", "b", "d"), [CASES[0], CASES[4], CASES[5], CASES[9]])
 def test_a_from_tensor_memory(kind, a, b, d, m):
@@ -146,6 +148,7 @@ def test_a_from_tensor_memory(kind, a, b, d, m):
     assert (numbers(found, d) == x @ y + c).all()
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("from_memory", [False, True])
 @pytest.mark.parametrize("m", [128, 256])
 def test_pairs_of_ctas(m, from_memory):
@@ -160,6 +163,7 @@ def test_pairs_of_ctas(m, from_memory):
     assert (numbers(found, "f32") == x @ y + c).all()
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("from_memory", [False, True])
 @pytest.mark.parametrize("m", [32, 64, 128])
 def test_weight_stationary(m, from_memory):
@@ -183,6 +187,7 @@ def test_negation_scale_and_masked_lanes():
     assert (numbers(found, "f32") == expected).all()
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
 @pytest.mark.parametrize("major", ["K", "MN"])
 def test_swizzled_tiles(major, swizzle):
@@ -207,6 +212,7 @@ def test_swizzled_tiles(major, swizzle):
     assert (found[:, :64].view(np.float32) == x @ y).all()
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     ("kind", "a", "vector", "scale", "blocks"),
     [
@@ -243,6 +249,7 @@ def test_block_scales(kind, a, vector, scale, blocks, ctas):
     assert (numbers(found, "f32") == scaled_x @ scaled_y + c).all()
 
 
+@pytest.mark.thin(7)
 @pytest.mark.parametrize(
     ("m", "ctas", "ws"),
     [(64, 1, False), (128, 1, False), (128, 2, False), (256, 2, False), (32, 1, True), (64, 1, True), (128, 1, True)],
@@ -358,6 +365,7 @@ MASKS = [
 ]  # fmt: skip
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(("m", "most", "starts", "spans", "is_on", "skip", "use", "shift", "runs"), MASKS)
 def test_columns_that_are_zeros(m, most, starts, spans, is_on, skip, use, shift, runs):
     n, parts = 128 if m < 128 else 64, 128 // m
