@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -66,6 +66,16 @@ class Registers(Protocol):
     def __setitem__(self, slot: int, value: Any, /) -> None: ...
 
 
+@cache
+def _thread_ids(warp: int, x: int, y: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """%tid of the lanes of a warp in CTAs so wide and high."""
+    linear = warp * LANES + np.arange(LANES, dtype=np.uint32)
+    found = linear % x, linear // x % y, linear // (x * y)
+    for each in found:  # all CTAs have the same ones
+        each.flags.writeable = False
+    return found
+
+
 class Warp:
     """32 lanes. `record` has their splits; `memory` is the record and what an engine keeps after it."""
 
@@ -85,9 +95,7 @@ class Warp:
         self.in_flight: dict[int, int] = {}  # register slots the tensor core owns, and the line that gave them away
         self.copies: np.ndarray | None = None  # memory that the record's copies are in (machine.lane_copies)
         self.stack = memory[STACK : STACK + 8 * LANES].view(np.uint64)  # base of the current local frame
-        linear = index * LANES + np.arange(LANES, dtype=np.uint32)
-        x, y, _ = cta.block_shape
-        self.tid = (linear % x, linear // x % y, linear // (x * y))
+        self.tid = _thread_ids(index, *cta.block_shape[:2])
 
     def begin(self, lanes: int) -> None:
         """The first `lanes` lanes stand together at the start of the kernel."""
@@ -177,7 +185,7 @@ class Cta:
     ):  # fmt: skip
         self.index, self.linear, self.block_shape = index, linear, block
         self.cluster = cluster
-        self.shared = cluster.room(-(-shared_bytes // 16) * 16)
+        self.shared = cluster.room(shared_bytes)
         self.shared.fill(shared_fill)
         self.shared_bytes = shared_bytes
         self.threads = block[0] * block[1] * block[2]
@@ -250,13 +258,14 @@ class Cluster:
         x, y, z = self.shape
         return x * y * z
 
-    def room(self, size: int) -> np.ndarray:
-        """Shared memory of its next CTA."""
+    def room(self, size: int, rank: int | None = None) -> np.ndarray:
+        """Shared memory of the CTA of a rank, or of its next one."""
+        size = -(-size // 16) * 16
         if self.size == 1:
             return aligned(size)
         if self.memory is None:
             self.memory = reserve(self.size << RANK_SHIFT)
-        start = len(self.ctas) << RANK_SHIFT
+        start = (len(self.ctas) if rank is None else rank) << RANK_SHIFT
         return self.memory[start : start + size]
 
     def describe(self) -> str:

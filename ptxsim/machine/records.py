@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import MutableSequence, Sequence
 from typing import Annotated
 
@@ -205,7 +206,7 @@ def mbarrier_table(shared: np.ndarray) -> np.ndarray:
 
 def aligned(*shape: int) -> np.ndarray:
     """Zeroed bytes that begin at a multiple of 64."""
-    size = int(np.prod(shape))
+    size = math.prod(shape)
     raw = np.zeros(size + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + size].reshape(shape)

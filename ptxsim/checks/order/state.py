@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -231,12 +232,10 @@ def _agree(sites: tuple[int, ...], elsewhere: int, scope: Scope) -> bool:
 
 def zeros(shape: tuple[int, ...] | int, dtype: np.typing.DTypeLike) -> np.ndarray:
     """An array that costs memory, and the time to clear it, only where it is touched."""
-    sizes = (shape,) if isinstance(shape, int) else shape
-    count = int(np.prod(sizes))
-    if count * np.dtype(dtype).itemsize < 1 << 16:
+    size = math.prod((shape,) if isinstance(shape, int) else shape) * np.dtype(dtype).itemsize
+    if size < 1 << 16:
         return np.zeros(shape, dtype)
-    room = reserve(count * np.dtype(dtype).itemsize)
-    return room.view(dtype).reshape(shape)
+    return reserve(size).view(dtype).reshape(shape)
 
 
 def hashed(key: int, owner: int) -> int:

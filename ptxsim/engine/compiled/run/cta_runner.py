@@ -29,7 +29,7 @@ from ptxsim.engine.livelock import state_of
 from ptxsim.engine.program.operation import families
 from ptxsim.engine.turns import Launch, Outcome, Stopped, Turns
 from ptxsim.machine import tensor_memory
-from ptxsim.machine.cta import Cluster, Cta, Warp
+from ptxsim.machine.cta import Cluster, Warp
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.lane_copies import ROOM, make_room
 from ptxsim.machine.mbarrier_end import look_over
@@ -124,14 +124,14 @@ class NativeCluster:
 
     def __init__(self, runner: WholeCtas):
         self.runner, self.engine, self.native, self.machine = runner, runner.engine, runner.native, runner.machine
-        cluster = cluster_at(self.machine, 0)
-        count, size = len(cluster.ctas), len(runner.template) // len(cluster.ctas)
+        cluster = Cluster(cluster_index(self.machine, 0), self.machine.cluster, self.machine.shared_variables)
+        count, size = cluster.size, len(runner.template) // cluster.size
         self.number, self.rounds, self.polled, self.flying = 0, 0, 0, 0
         self.room = runner.room
         self.python: Turns | None = None
         self.is_left = False
         self.memory = aligned(*runner.template.shape)
-        self.shared = [cta.shared for cta in cluster.ctas]
+        self.shared = [cluster.room(self.machine.shared_bytes, rank) for rank in range(count)]
         self.ctas: ctypes.Array[CtaRecord] = (CtaRecord * count)()
         self.local = None
         if self.native.program.local_bytes:
@@ -151,9 +151,7 @@ class NativeCluster:
         self.template = runner.template.copy()
         self.copies: list[np.ndarray] = []
         # Of each CTA, in the memory of its warps: its number, and special registers that differ between CTAs.
-        self.own = [
-            self._own(self.memory[rank * size : (rank + 1) * size], cta) for rank, cta in enumerate(cluster.ctas)
-        ]
+        self.own = [self._own(self.memory[rank * size : (rank + 1) * size], cluster) for rank in range(count)]
         for number, row in enumerate(self.template):
             record, rank = WarpRecord.of(row), number // size
             record.shared, record.owner = self.shared[rank].ctypes.data, self.ctas[rank].address
@@ -163,10 +161,11 @@ class NativeCluster:
             if runner.room:
                 self.copies.append(make_room(record.copies, runner.room, self.machine.memory))
 
-    def _own(self, rows: np.ndarray, cta: Cta) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
+    def _own(self, rows: np.ndarray, cluster: Cluster) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
         varying = []
+        cta = SimpleNamespace(index=(0, 0, 0), linear=0, cluster=cluster)
         for name, at in self.runner.varying.items():
-            value = special_value(name, SimpleNamespace(cta=cta), self.machine)  # type: ignore[arg-type]  # it asks for the CTA alone
+            value = special_value(name, SimpleNamespace(cta=cta), self.machine)  # type: ignore[arg-type]  # it asks for the CTA's place alone
             varying.append((name, rows[:, at : at + value.nbytes].view(value.dtype)))
         return rows[:, WARP["cta"] : WARP["cta"] + 4].view("<u4"), varying
 
