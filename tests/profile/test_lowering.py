@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ptxsim
-from ptxsim.profile.lowering import lower, pressure
+from ptxsim.profile.lowering import lower
 from ptxsim.profile.lowering.machine_code import Kind
 from tests.profile.kernels import lowered, units
 
@@ -148,14 +148,6 @@ def test_registers_are_those_of_an_order_in_which_loads_wait_for_their_users():
     sums = "".join(f"xor.b32 %r61, %r61, %r{i}; mul.lo.s32 %r61, %r61, %r61;" for i in range(1, 61))
     made = lowered(IDS + "mov.u32 %r61, %r0;" + loads + sums + "st.global.u32 [%d0], %r61;")
     assert made.registers <= 32
-
-
-def test_a_kernel_that_calls_has_the_registers_of_the_convention():
-    assert [pressure.registers(3), pressure.registers(3, calls=True), pressure.registers(40, calls=True)] == [
-        10,
-        24,
-        48,
-    ]
 
 
 def test_a_program_is_lowered_once(monkeypatch):

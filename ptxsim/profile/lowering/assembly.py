@@ -33,6 +33,7 @@ class Assembly(Fusion):
         self.slots = len(self.flow.types)
         self.shared_base = self.new_slot()
         self.like: dict[int, int] = {}  # copies of registers -> those
+        self.absent: set[int] = set()  # registers of PTX that no register of the machine stands for
         self.unknown: set[int] = set()  # sites of operations whose cost is not known
         self.inverses: list[
             tuple[int, int, str, int]

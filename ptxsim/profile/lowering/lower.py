@@ -13,12 +13,13 @@ from ptxsim.isa.facts import Control, Scope
 from ptxsim.isa.registry import Form
 from ptxsim.machine.memory import PARAMETERS as FIRST_PARAMETER
 from ptxsim.profile.lowering import memory, scalar, synchronisation, tensor, unroll  # noqa: F401  (they register lowerings)
+from ptxsim.profile.lowering.allocation import registers
 from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly, names_shared
 from ptxsim.profile.lowering.fusion import names_variable
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
 from ptxsim.profile.lowering.merging import Alignment, merge_shared
 from ptxsim.profile.lowering.predication import keep_old_values, predicate
-from ptxsim.profile.lowering.pressure import FIXED, FULL_OCCUPANCY, MOST, Pressure, registers
+from ptxsim.profile.lowering.pressure import FULL_OCCUPANCY, MOST, Pressure
 from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.lowering.schedule import Budget, narrow, schedule
 from ptxsim.profile.lowering.spills import spill
@@ -26,7 +27,10 @@ from ptxsim.profile.model.figures import UNITS
 from ptxsim.types import Target, parse_target
 
 STEP = 8  # registers a thread is given at a time
-RESERVED = 4  # for the stack pointer and what no instruction of PTX names
+RESERVED, MARGIN = (
+    4,
+    7,
+)  # of them: for what no instruction of PTX names; and with what the assembler leaves free while it puts instructions in order
 # Where the constants of a launch have the sizes of CTA and grid, the stack's begin, what describes global memory, and parameters: bytes, on sm_90.
 SIZES, STACK, GLOBAL_MEMORY, PARAMETERS = 0x0, 0x28, 0x208, 0x210
 
@@ -98,20 +102,34 @@ class Lowering(Assembly):
 
     def _given(self, live: int) -> int:
         """Registers that so many live ones may spread over: what lets an SM be full of warps, or the step of allocation that they need."""
-        return min(self.allowed, max(FULL_OCCUPANCY, -(-(live + FIXED) // STEP) * STEP))
+        return min(self.allowed, max(FULL_OCCUPANCY, -(-(live + MARGIN) // STEP) * STEP))
 
     def _needed(
         self, blocks: list[MachineBlock], tight: list[list[MachineOp]], live_out: list[frozenset[int]], given: int
     ) -> int:
         """Registers of a thread, where blocks that would take more than `given` are in their tight order."""
-        pressure = Pressure(self, blocks, self.like)
-        orders = [
-            block.ops if pressure.within(block.ops, live) <= given - RESERVED else narrowest
-            for block, narrowest, live in zip(pressure.blocks, tight, live_out)
-        ]
-        calls = any(op.call is not None for op in self.program.ops)
-        needed = registers(pressure.spread(orders), calls)
-        return min(given, needed) if pressure.most(orders) <= given - RESERVED else needed
+        pressure = Pressure(self, blocks, self.like, moved=True)
+        room = given - RESERVED
+        orders: list[tuple[list[MachineOp], frozenset[int]]] = []
+        for number, (block, live) in enumerate(zip(blocks, live_out)):
+            fits = pressure.within(block.ops, live) <= room
+            if fits or number < len(tight):  # a loop that does not fit is not unrolled
+                orders.append((block.ops if fits else tight[number], live))
+        needed = registers(self, pressure, orders, self._calls())
+        return min(given, needed) if pressure.most(orders) <= room else needed
+
+    def _calls(self) -> bool:
+        """Whether calls are left: of functions by address, of others' functions, or that call themselves. The rest becomes part of its callers."""
+        functions = sorted(self.program.functions.values(), key=lambda function: function.entry)
+        called: dict[str, set[str]] = {}
+        for op in self.program.ops:
+            if op.call is None:
+                continue
+            if op.call.name not in self.program.functions:
+                return True
+            within = [function.name for function in functions if function.entry <= self.flow.block_of[op.site]]
+            called.setdefault(within[-1] if within else "", set()).add(op.call.name)
+        return any(name in _reached(called, name) for name in called)
 
     @staticmethod
     def _narrow(ops: list[MachineOp], pressure: Pressure, live: frozenset[int]) -> list[MachineOp]:
@@ -239,6 +257,17 @@ class Lowering(Assembly):
             case Control.EXIT | Control.RETURN:
                 return [MachineOp("branch", (), (), op.site, Kind.EXIT, predicates=guard)]
         return [MachineOp("branch", self.writes(op), self.reads(op), op.site, Kind.BRANCH, predicates=guard)]
+
+
+def _reached(called: dict[str, set[str]], name: str) -> set[str]:
+    """The functions that a function calls, directly or by others."""
+    found: set[str] = set()
+    rest = [name]
+    while rest:
+        new = called.get(rest.pop(), set()) - found
+        found |= new
+        rest += new
+    return found
 
 
 def lower(

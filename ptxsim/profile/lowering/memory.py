@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ptxsim.engine.analysis import def_use
 from ptxsim.engine.analysis.assembled_accesses import LOOPS, assembled_accesses
-from ptxsim.engine.program.operand import Register
+from ptxsim.engine.program.operand import Constant, Register, Vector
 from ptxsim.engine.program.operation import Op
 from ptxsim.profile.lowering.assembly import Assembly, lowers
 from ptxsim.profile.lowering.fusion import accesses_of, cost_of, is_remote
@@ -11,6 +12,8 @@ from ptxsim.profile.lowering.machine_code import Kind, MachineOp
 from ptxsim.profile.lowering.synchronisation import GPU_FENCE, SYSTEM_FENCE
 
 WMMA_ACCESSES = {"s8": 2, "u8": 2, "f64": 1}  # of a fragment, by type; 4 of the others
+
+DOUBLED = 8  # registers of a fragment of .f16 of A or B in PTX, which has every element twice
 
 
 def space_of(op: Op) -> str:
@@ -37,7 +40,16 @@ def load(assembly: Assembly, op: Op) -> list[MachineOp]:
 
 @lowers("store", "async_store", "bulk_store")
 def store(assembly: Assembly, op: Op) -> list[MachineOp]:
-    return [*released(op), assembly.machine(op, unit_of(assembly, op), Kind.ACCESS, space=space_of(op), stores=True)]
+    made = assembly.machine(op, unit_of(assembly, op), Kind.ACCESS, space=space_of(op), stores=True)
+    moves = [MachineOp("alu", (assembly.new_slot(),), (), op.site) for _ in range(_literals(op))]
+    made.reads = (*made.reads, *(slot for move in moves for slot in move.writes))
+    return [*moves, *released(op), made]
+
+
+def _literals(op: Op) -> int:
+    """Different constants that a store writes, each from a register; there is one that is zero always."""
+    given = [e for source in op.sources[1:] for e in (source.elements if isinstance(source, Vector) else (source,))]
+    return len({repr(value.value) for value in given if isinstance(value, Constant)} - {"0"})
 
 
 def released(op: Op) -> list[MachineOp]:
@@ -69,12 +81,24 @@ def matrix_rows(assembly: Assembly, op: Op) -> list[MachineOp]:
 @lowers("wmma_load", "wmma_store")
 def wmma_fragment(assembly: Assembly, op: Op) -> list[MachineOp]:
     """One access per pair of registers."""
-    space, reads = space_of(op), assembly.reads(op)
-    count = WMMA_ACCESSES.get(op.words["type"].name, 4)
+    space, stores = space_of(op), accesses_of(op)[0].writes
+    stored = set(def_use.slots_of([op.source("b")])) if stores else set()
+    named = list(zip(def_use.reads(op), assembly.flow.reads[op.site]))
+    data = [slot for declared, slot in named if declared in stored]
+    reads = tuple(slot for declared, slot in named if declared not in stored)
+    count = min(WMMA_ACCESSES.get(op.words["type"].name, 4), len(data) or len(assembly.writes(op)))
     unit = "shared" if space == "shared" else "global"
-    address = [MachineOp("imad.wide", (), reads, op.site), MachineOp("alu", (), (), op.site)]
+    if op.words["type"].name == "f16" and len(assembly.writes(op)) == DOUBLED:
+        assembly.absent.update(assembly.writes(op)[DOUBLED // 2 :])
+    rows = [
+        (assembly.new_slot(), assembly.new_slot()) for _ in range(min(count, 2))
+    ]  # every other row has its own address
+    address = [MachineOp("imad.wide", rows[0], reads, op.site), MachineOp("alu", rows[-1], rows[0], op.site)]
     accesses = [
-        MachineOp(unit, assembly.writes(op)[i::count], reads, op.site, Kind.ACCESS, space=space, stores=accesses_of(op)[0].writes)
+        MachineOp(
+            unit, assembly.writes(op)[i::count], (*rows[i % len(rows)], *data[i::count]), op.site, Kind.ACCESS,
+            space=space, stores=stores,
+        )
         for i in range(count)
     ]  # fmt: skip
     return address + accesses

@@ -1,0 +1,222 @@
+"""Which registers values get: the lowest that are free, in pairs and fours where an instruction names them together.
+
+What an instruction reads late - accesses, exchanges - stays taken until one of its results is read: the assembler rather takes
+another register than have a warp wait for the operands of what is under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from itertools import count
+from typing import NamedTuple
+
+from ptxsim.engine.analysis import def_use
+from ptxsim.engine.program.operand import Operand, Register, Vector
+from ptxsim.isa.facts import Scope
+from ptxsim.profile.lowering.assembly import Assembly
+from ptxsim.profile.lowering.machine_code import Kind, MachineOp, Pipe
+from ptxsim.profile.lowering.pressure import MOST, Pressure, before
+from ptxsim.profile.lowering.schedule import WALLS
+from ptxsim.profile.model.figures import UNITS
+
+STACK = 1  # the number of the register of the stack's pointer, and how many it is
+UNNAMED = 2  # registers more than the code names: what ptxas says of every kernel
+GAPS = 4  # between pairs and fours, of many registers, where no walk counts them
+LEAST = 8
+CALLING = 24  # registers at least of a kernel that calls: those that the calling convention names
+SPARE = 28  # registers that values may spread over, however few are live
+# What reads its registers some time after it has been issued: they are free once something waits for it.
+LATE = (Kind.ACCESS, Kind.ASYNC_COPY, Kind.SHUFFLE)
+FOUR = 4  # registers of the widest operand but those of a warpgroup's products
+
+
+def registers(
+    facts: Assembly, pressure: Pressure, orders: Sequence[tuple[Sequence[MachineOp], Set[int]]], calls: bool = False
+) -> int:
+    """Registers that a thread is given, with blocks in these orders and so much live after them: an estimate."""
+    live = STACK + pressure.most(orders)
+    if live < SPARE:
+        live = max(live, min(Allocation(facts, pressure).run(orders), SPARE))
+    else:
+        live += GAPS
+    return min(MOST, max(CALLING if calls else LEAST, live + UNNAMED))
+
+
+class Held(NamedTuple):
+    """Registers that an instruction reads late, until one of its results is read."""
+
+    registers: Set[int]
+    until: set[int]
+
+
+class Allocation:
+    """Places of the values of a program: a walk over its blocks in the order of the text."""
+
+    def __init__(self, facts: Assembly, pressure: Pressure):
+        self.pressure, self.facts = pressure, facts
+        self.parents: dict[int, tuple[int, int]] = {}  # value -> one that it lies beside, and how far after it
+        self.spans: dict[int, tuple[int, int]] = {}  # of the first of such values: where all begin and end, from it
+        self._join_copies()
+        self._join_operands()
+        self.odd = {
+            self.root(slot)[0] for block in pressure.blocks for op in block.ops if _stores(op) for slot in op.reads[1:]
+        }
+        self.placed: dict[int, Set[int]] = {}  # first of values side by side -> their registers
+        self.most = STACK + 1
+
+    # ---- values side by side ----
+
+    def root(self, slot: int) -> tuple[int, int]:
+        """The value that stands for those side by side, and how many registers after it this one is."""
+        offset = 0
+        while slot in self.parents:
+            slot, more = self.parents[slot]
+            offset += more
+        return slot, offset
+
+    def _join(self, one: int, other: int, offset: int) -> None:
+        """Let `other` lie so many registers after `one`, if nothing speaks against it."""
+        (first, before_), (second, own) = self.root(one), self.root(other)
+        if first == second:
+            return
+        offset += before_ - own
+        low, high = self._span(first)
+        other_low, other_high = self._span(second)
+        low, high = min(low, offset + other_low), max(high, offset + other_high)
+        self.parents[second] = first, offset
+        self.spans[first] = low, high
+
+    def _span(self, slot: int) -> tuple[int, int]:
+        return self.spans.get(slot, (0, self.pressure.words(slot)))
+
+    def _join_copies(self) -> None:
+        words = self.pressure.words
+        for block in self.pressure.blocks:
+            for op in block.ops:
+                if (
+                    op.kind == Kind.COPY
+                    and len(op.writes) == 1 == len(op.reads)
+                    and words(op.reads[0]) == words(op.writes[0]) > 0
+                ):
+                    self._join(op.reads[0], op.writes[0], 0)
+                elif op.kind == Kind.COPY and len(op.writes) == 1:
+                    self._join_all(op.writes[0], op.reads)
+                elif op.kind == Kind.COPY and len(op.reads) == 1:
+                    self._join_all(op.reads[0], op.writes)
+
+    def _join_all(self, whole: int, parts: Sequence[int]) -> None:
+        words = self.pressure.words
+        if 0 < words(whole) == sum(map(words, parts)) and all(map(words, parts)):
+            offset = 0
+            for part in parts:
+                self._join(whole, part, offset)
+                offset += words(part)
+
+    def _join_operands(self) -> None:
+        flow = self.facts.flow
+        for op in self.facts.program.ops:
+            if op.site not in flow.live:
+                continue
+            most = 1 << 10 if op.facts.scope is Scope.WARPGROUP else FOUR
+            for operands, declared, named in (
+                (op.sources, def_use.reads(op), flow.reads[op.site]),
+                (op.destinations, def_use.writes(op), flow.writes[op.site]),
+            ):
+                names = dict(zip(declared, named))
+                for operand in operands:
+                    if isinstance(operand, Vector):
+                        self._side_by_side([names.get(slot, slot) for slot in _slots(operand.elements)], most)
+
+    def _side_by_side(self, slots: Sequence[int], most: int) -> None:
+        start, offset = None, 0
+        for slot in slots:
+            words = self.pressure.words(slot)
+            if not words:
+                continue
+            if start is None or offset + words > most:
+                start, offset = slot, 0
+            else:
+                self._join(start, slot, offset)
+            offset += words
+
+    # ---- places ----
+
+    def run(self, orders: Iterable[tuple[Sequence[MachineOp], Set[int]]]) -> int:
+        """Registers that are taken, the stack's pointer among them, with the blocks in these orders."""
+        for ops, live in orders:
+            self._block(ops, live)
+        return self.most
+
+    def _block(self, ops: Sequence[MachineOp], live: Set[int]) -> None:
+        after: list[Set[int]] = []
+        for op in reversed(ops):
+            after.append(live)
+            live = before(op, set(live))
+        held: list[Held] = []
+        self._keep(self._roots(live), ())
+        for op, live in zip(ops, reversed(after)):
+            reads = {*op.reads, *op.predicates}
+            if op.kind == Kind.COPY:
+                for h in held:
+                    if h.until & reads:
+                        h.until.update(op.writes)
+            else:
+                held = [h for h in held if not h.until & reads]
+            held = self._operation(op, live, held)
+            if op.kind in WALLS:
+                held = []
+
+    def _operation(self, op: MachineOp, live: Set[int], held: list[Held]) -> list[Held]:
+        written = self._roots(op.writes)
+        late = op.kind in LATE or UNITS[op.unit].pipe is Pipe.XU
+        stay = self._roots(live) | written
+        gone = set().union(*(registers for root, registers in self.placed.items() if root not in stay))
+        busy = set().union(*(h.registers for h in held))
+        if late and any(
+            self._size(root) > self.pressure.words(slot) for slot in op.writes for root, _ in [self.root(slot)]
+        ):
+            busy |= gone  # a part of what lies side by side does not take the place of an address
+        self._keep(stay, busy)
+        if not late:
+            return held
+        copies: set[int] = set()
+        if op.unit == "global" or op.stores:  # what is the same for the warp comes in a register of its own
+            for slot in op.reads[op.unit != "global" :]:
+                if not self.pressure.words(slot) and (size := self.pressure.width(slot)):
+                    copies |= self._free(size, busy | gone | copies, _stores(op))
+        taken = set().union(*self.placed.values())
+        return [*held, Held((gone - taken) | copies, set(op.writes))]
+
+    def _roots(self, slots: Iterable[int]) -> set[int]:
+        return {self.root(slot)[0] for slot in slots if self.pressure.words(slot)}
+
+    def _size(self, root: int) -> int:
+        low, high = self._span(root)
+        return high - low
+
+    def _keep(self, roots: Set[int], busy: Iterable[int]) -> None:
+        """Only these values have places from here on."""
+        self.placed = {root: registers for root, registers in self.placed.items() if root in roots}
+        for root in sorted(roots - self.placed.keys(), key=lambda root: (-self._size(root), root)):
+            self.placed[root] = self._free(self._size(root), busy, root in self.odd)
+
+    def _free(self, size: int, busy: Iterable[int], odd: bool) -> set[int]:
+        """The first registers that are free. odd: for what goes to global memory, which is in an odd register where it is one."""
+        taken = {STACK, *busy}.union(*self.placed.values())
+        odd = odd and size == 1
+        step = 1 if size == 1 and not odd else 2 if size <= 2 else FOUR
+        for start in count(int(odd), step):
+            found = set(range(start, start + size))
+            if not found & taken:
+                self.most = max(self.most, start + size)
+                return found
+        raise AssertionError("count() ends nowhere")
+
+
+def _stores(op: MachineOp) -> bool:
+    """Whether an operation sends registers to global memory."""
+    return op.unit == "global" and op.kind == Kind.ACCESS and op.stores
+
+
+def _slots(operands: Iterable[Operand | None]) -> list[int]:
+    return [operand.slot for operand in operands if isinstance(operand, Register)]

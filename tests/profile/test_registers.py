@@ -1,0 +1,52 @@
+"""How many registers a thread takes: what ptxas 13.0 says of the same statements for sm_90a."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptxsim.profile.lowering.lower import registers_of
+from tests.profile.kernels import kernel, lowered
+
+IDS = "mov.u32 %r0, %tid.x; ld.param.u64 %d0, [place]; mul.wide.u32 %d1, %r0, 4; add.s64 %d2, %d0, %d1; "
+SUMS = "".join(f"redux.sync.add.u32 %r{i}, %r{i - 1}, -1; st.global.u32 [%d2+{4 * i}], %r{i};" for i in range(1, 9))
+LITERALS = "".join(f"st.global.u32 [%d2+{4 * i}], {i};" for i in range(1, 8))
+FACTORS = "".join(f"ld.global.u32 %r{i}, [%d2+{4 * i}];" for i in range(10, 16))
+SUMMANDS = "".join(f"ld.global.f32 %f{i}, [%d2+{128 + 4 * i}];" for i in range(4))
+PRODUCT = (
+    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r10, %r11, %r12, %r13}, {%r14, %r15}, "
+    "{%f0, %f1, %f2, %f3};" + "".join(f"st.global.f32 [%d2+{256 + 4 * i}], %f{i};" for i in range(4))
+)
+CALL = "call (%r1), f, (%r0); st.global.u32 [%d2], %r1;"
+ONCE = ".func (.reg .b32 %o) f(.reg .b32 %a) { mad.lo.u32 %o, %a, %a, 7; ret; }"
+AGAIN = (
+    ".func (.reg .b32 %o) f(.reg .b32 %a) { .reg .pred %p; .reg .b32 %b; setp.lt.u32 %p, %a, 2; mov.u32 %o, %a; @%p ret; "
+    "sub.u32 %b, %a, 1; call (%o), f, (%b); mad.lo.u32 %o, %o, %a, 1; ret; }"
+)
+
+
+@pytest.mark.parametrize(
+    "body, before, said",
+    [
+        pytest.param("st.global.u32 [%d2], %r0;", "", 8, id="least"),
+        pytest.param(SUMS, "", 22, id="stored values in odd registers, each in its own"),
+        pytest.param(LITERALS, "", 20, id="stored constants too"),
+        pytest.param(FACTORS + SUMMANDS + PRODUCT, "", 18, id="operands of a product side by side"),
+        pytest.param(CALL, AGAIN, 24, id="a call that is left has the convention's registers"),
+    ],
+)
+def test_registers_are_those_that_the_assembler_says(body, before, said):
+    assert registers_of(kernel(IDS + body, before=before).program("sm_90a"), "sm_90a") == said
+
+
+def test_a_function_that_does_not_call_itself_becomes_part_of_its_caller():
+    assert lowered(IDS + CALL, before=ONCE).registers < 24
+
+
+def test_a_loop_takes_the_registers_of_its_unrolled_copy():
+    loop = (
+        "mov.u32 %r1, 0; mov.u32 %r2, 0; ld.param.u32 %r3, [n]; L: ld.global.u32 %r4, [%d2]; ld.global.u32 %r5, [%d2+4096]; "
+        "mad.lo.u32 %r2, %r4, %r5, %r2; add.s64 %d2, %d2, 128; add.u32 %r1, %r1, 1; setp.ne.u32 %p0, %r1, %r3; @%p0 bra L; "
+        "st.global.u32 [%d2], %r2;"
+    )
+    once = loop.replace("bra L", "bra M").replace("st.global", "M: st.global")
+    assert lowered(IDS + loop).registers >= lowered(IDS + once).registers + 2
