@@ -17,7 +17,9 @@ _WORD = re.compile(r"[\w.:%$]+")
 # Cases of findings: what only some of a name are, for those who treat them apart.
 ASSERTION: Final = "assertion"  # a trap that an assertion of the program caused
 NOT_BEGUN: Final = "not begun"  # a use of shared memory of a CTA that may not have begun
-Case = Literal["assertion", "not begun"]
+LEFT_OVER: Final = "left over"  # what a CTA leaves at its end: a phase of an mbarrier, a copy that reads
+SURPLUS: Final = "surplus"  # more bytes have come for an mbarrier than were announced
+Case = Literal["assertion", "not begun", "left over", "surplus"]
 DOUBTFUL: Final = "doubtful"  # level of a finding until it is known whether it shows in the results
 
 

@@ -3,26 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from ptxsim.checks.order.remedies import writes
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism
 
 _RELEASES, _ACQUIRES = ("release", "acq_rel"), ("acquire", "acq_rel")
 
 
-def flag_of(program: Program, writer: Op, reader: Op) -> str:
-    """What the flag lacks, as a clause that follows a remedy; empty where the text has none, or it lacks nothing."""
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Accesses that may be to a flag: after the write, and before the read; and whether these release and acquire."""
+
+    after: Op
+    before: Op
+    releases: bool
+    acquires: bool
+
+    @property
+    def lacks_something(self) -> bool:
+        return not (self.releases and self.acquires)
+
+
+def flag_between(program: Program, one: Op, two: Op) -> Flag | None:
+    """The flag between two accesses of two CTAs to global memory, of which one reads, if the text has one."""
+    writer, reader = (one, two) if writes(one, True) else (two, one)
+    if writes(reader, True):
+        return None
     after = _first(program.ops[writer.site + 1 :], writes=True)
     before = _first(program.ops[: reader.site][::-1], writes=False)
     if after is None or before is None or reader.site in (after.site, before.site):
+        return None
+    releases = _order(after) in _RELEASES or _has_fence(program, writer, after)
+    acquires = _order(before) in _ACQUIRES or _has_fence(program, before, reader)
+    return Flag(after, before, releases, acquires)
+
+
+def lack_of_flag(program: Program, one: Op, two: Op) -> str:
+    """What the flag between two accesses lacks, as a clause that follows a remedy; empty where the text has none, or it lacks nothing."""
+    flag = flag_between(program, one, two)
+    if flag is None or not flag.lacks_something:
         return ""
-    lacks = []
-    if _order(after) not in _RELEASES and not _has_fence(program, writer, after):
+    after, before, lacks = flag.after, flag.before, list[str]()
+    if not flag.releases:
         lacks.append(f"a release at {after.opcode} of line {after.line} or a fence before it")
-    if _order(before) not in _ACQUIRES and not _has_fence(program, before, reader):
+    if not flag.acquires:
         lacks.append(f"an acquire at {before.opcode} of line {before.line} or a fence after it")
     fence = " (fence.acq_rel.gpu; in CUDA __threadfence())"
-    return f": if the flag is that of line {after.line}, it lacks {', and '.join(lacks)}{fence}" if lacks else ""
+    return f": if the flag is that of line {after.line}, it lacks {', and '.join(lacks)}{fence}"
+
+
+def is_of_flag(op: Op) -> bool:
+    """Whether an operation accesses global memory as threads do that tell each other something."""
+    return any(access.order != "weak" and access.space != "shared" for access in op.accesses)
 
 
 def _first(ops: Sequence[Op], writes: bool) -> Op | None:

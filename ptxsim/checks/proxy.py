@@ -12,7 +12,7 @@ from ptxsim.checks.changes import fences_after
 from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.proxy_scan import GENERIC, REDUCTION, UNFENCED, UNWAITED, WARPGROUP, ProxyShadow, scan
 from ptxsim.checks.waits import missing_wait, overwritten
-from ptxsim.diagnostic import Finding, Label
+from ptxsim.diagnostic import LEFT_OVER, Finding, Label
 from ptxsim.edits import Edit, Fix
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import AccessKind, Mechanism, Proxy, Scope
@@ -107,6 +107,7 @@ class ProxyChecker(Observer):
                     **_place(op),
                     count=times,
                     help=f"wait before the end: {_how_to_wait(op)}",
+                    case=LEFT_OVER,
                 )
             )
         for site in np.flatnonzero(self.useful == 1).tolist():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.checks.changes import waits_before
+from ptxsim.checks.ignored_waits import ignored_waits
 from ptxsim.diagnostic import Finding, Label, beside
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import CTA_BARRIER, WAITS, Mechanism, Role, Scope, Synchronisation
@@ -29,6 +30,9 @@ def missing_wait(
     is_filled = before.completes_by is Mechanism.MBARRIER and not is_by_lanes(op)
     copy = "copy" if by is None else f"copy of warp {by}"
     help = short[1] if short else f"wait first: {wait_of(before)}{_GIVEN_BACK if writes and is_filled else ''}"
+    if before.completes_by is Mechanism.MBARRIER and (ignored := ignored_waits(program)):
+        lines = ", ".join(str(line) for line in sorted({program.ops[each].line for each in ignored}))
+        help += f": nothing looks at the result of the wait at line {lines}, which may be false; go back to it until it is true"
     fixes = (*([beside(short[0], "statement", f"{short[0].opcode} 0;")] if short else []), *waits_before(op, before))
     if by is not None and not writes:
         help = (

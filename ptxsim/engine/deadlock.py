@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from ptxsim.diagnostic import Finding
+from ptxsim.diagnostic import SURPLUS, Finding
 from ptxsim.engine import convergence
 from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.program.operation import Program
@@ -14,7 +14,7 @@ from ptxsim.isa.facts import Mechanism, Role, Synchronisation
 from ptxsim.machine.cta import Cluster, Cta, Warp
 from ptxsim.machine.fault import Wait
 from ptxsim.machine.records import MBarrierRecord, MBarrierTable
-from ptxsim.machine.shared_names import shared_name, shared_variable
+from ptxsim.machine.shared_names import Variables, shared_name, shared_variable
 
 MOST = 16  # notes that are shown
 
@@ -66,6 +66,7 @@ def deadlock(resident: list[Cluster], program: Program) -> Finding:
         "deadlock", f"every running warp waits: the first one for {first.wait.what}{never}", first.line,
         notes=(*notes[:MOST], *([f"and {len(notes) - MOST} more"] if len(notes) > MOST else [])),
         cta=first.warp.cta.index, warp=first.warp.index,
+        case=SURPLUS if any(each.bytes < 0 and not each.pending for one in waiting for each, _ in one.mbarriers) else None,
         help=_what_lacks([each for each in waiting if each.warp.cta.cluster is first.warp.cta.cluster], program),
     )  # fmt: skip
 
@@ -141,7 +142,19 @@ def _what_lacks(waiting: list[_Waiting], program: Program) -> str:
         arrived = mbarrier.expected - mbarrier.pending
         if lanes[word] == arrived and mbarrier.pending:
             return f"the {arrived} threads that wait have arrived, and it was initialised to wait for {mbarrier.expected}: is the count of the initialisation right?"
+    unlike = [each for each in known.values() if each.bytes and not each.pending]
+    if unlike:
+        return _other_bytes(min(unlike, key=lambda each: each.bytes), waiting[0].warp.cta.cluster.variables)
     return "see the list: no thread is left that could bring what they wait for"
+
+
+def _other_bytes(mbarrier: MBarrierRecord, variables: Variables) -> str:
+    """Of an mbarrier at which all have arrived, and the bytes that came are not those that were announced."""
+    came, name = mbarrier.announced - mbarrier.bytes, shared_name(variables, mbarrier.called)
+    return (
+        f"all have arrived on {name}, and {came} bytes have come for it where {mbarrier.announced} were announced: expect_tx is told the bytes of "
+        "all copies of a phase that come to this CTA, those of other CTAs among them"
+    )
 
 
 def _no_arrival(mbarrier: MBarrierRecord, cta: Cta, program: Program) -> str:

@@ -6,7 +6,7 @@ what comes then belongs to the next one.
 
 from __future__ import annotations
 
-from ptxsim.diagnostic import Finding
+from ptxsim.diagnostic import LEFT_OVER, SURPLUS, Finding
 from ptxsim.machine.mbarrier_state import describe
 from ptxsim.machine.records import CtaRecord, MBarrierRecord, MBarrierTable
 from ptxsim.machine.shared_names import shared_name
@@ -41,5 +41,5 @@ def _left(machine: Machine, barrier: MBarrierRecord) -> Finding:
         help = "use cp.async.mbarrier.arrive.noinc where the count has these arrivals in it"
     return Finding(
         "mbarrier-phase", message, barrier.last_line, level="error" if barrier.bytes else "warning",
-        help=help, notes=(describe(barrier, variables),),
+        help=help, notes=(describe(barrier, variables),), case=SURPLUS if barrier.bytes < 0 else LEFT_OVER,
     )  # fmt: skip

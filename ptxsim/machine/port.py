@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from ptxsim import lanes
-from ptxsim.diagnostic import DOUBTFUL, Finding, Level
+from ptxsim.diagnostic import DOUBTFUL, Finding, Label, Level
 from ptxsim.edits import Fix
 from ptxsim.machine.astray import refuse_others, refuse_shared, refuse_windows, where_astray
 from ptxsim.machine.event import FLAG_MIXED, FLAG_UNCHANGED, Event, Space
@@ -314,12 +314,12 @@ class Port:
 
     def report(
         self, name: str, message: str, lane: int | None = None, help: str | None = None, level: Level | None = None,
-        fixes: tuple[Fix, ...] = (),
+        fixes: tuple[Fix, ...] = (), labels: tuple[Label, ...] = (),
     ) -> None:  # fmt: skip
         """Add a finding at this instruction and continue; not where the launch asked for no checks."""
         if self.machine.checks == "none":
             return
-        self.machine.add_finding(replace(self.finding(name, message, lane, help, level), fixes=fixes))
+        self.machine.add_finding(replace(self.finding(name, message, lane, help, level), fixes=fixes, labels=labels))
 
     def finding(
         self, name: str, message: str, lane: int | None, help: str | None, level: Level | None = None

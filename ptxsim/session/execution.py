@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim.checks.active_masks import shuffles_by_active_masks
-from ptxsim.checks.causes import without_echoes, without_overflows_of_missing_waits
+from ptxsim.checks.echoes import without_echoes, without_overflows_of_missing_waits
 from ptxsim.checks.registers import unwritten_reads
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.grid import Hook
@@ -70,7 +70,7 @@ def execute(
             findings += checker.findings(program)
         if launch.checks == "all":
             findings += shuffles_by_active_masks(program)
-        findings = without_echoes(program, source, findings)
+        findings = without_echoes(program, source, findings, has_stopped=machine.stopped_at is not None)
         if before is not None:
             findings = without_overflows_of_missing_waits(program, _with_waits(launch, findings, before, start))
             findings = repetitions.settled(findings, before, machine)

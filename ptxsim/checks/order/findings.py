@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ptxsim.checks.causes import by_cause, note_of_others, stretch_of
 from ptxsim.checks.changes import fences_after
-from ptxsim.checks.flags import flag_of
+from ptxsim.checks.flags import lack_of_flag
 from ptxsim.checks.order.cells import (
     FREED,
     MIXED,
@@ -134,7 +134,7 @@ def _race(
     verb = "writes" if writes(before, bool(is_global)) else "reads"
     is_far, in_global = other_cta != cta, bool(is_global)
     help, changes = (
-        remedy(program, op, before, what, is_far, in_global),
+        remedy(program, op, before, what, is_far, in_global, program.ops[row[1]]),
         fixes(program, op, before, what, is_far, in_global),
     )
     if is_update(program, *sorted((op, before), key=lambda each: each.site)) and not (in_global and is_far):
@@ -151,7 +151,7 @@ def _race(
         return Finding(
             "race-global", f"{op.opcode} of CTA {one} touches global address {address:#x}, which CTA {two} {verb} too",
             **place, labels=(Label(before.line, f"CTA {two} {verb} it here", before.column, len(before.opcode)),),
-            notes=("CTAs run in any order, and nothing orders these two",), help=help + _flag(program, op, before),
+            notes=("CTAs run in any order, and nothing orders these two",), help=help + lack_of_flag(program, op, before),
         )  # fmt: skip
     else:
         who = f"warp {them % warps if row[1] == site else warp}"
@@ -221,12 +221,6 @@ def _race_of_idle(program: Program, site: int, other: int, count: int, row: tupl
         notes=("by the memory model it is a race; no result depends on it",),
         help=why.help.format(store.line),
     )  # fmt: skip
-
-
-def _flag(program: Program, one: Op, two: Op) -> str:
-    """What the flag between two accesses of two CTAs to global memory lacks, if one of them reads and there is a flag."""
-    writer, reader = (one, two) if writes(one, True) else (two, one)
-    return "" if writes(reader, True) else flag_of(program, writer, reader)
 
 
 def _mixed(program: Program, site: int, count: int, row: tuple[int, ...]) -> Finding:

@@ -10,8 +10,8 @@ from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import CTA_BARRIER, PROXY_FENCE, WAITS, WARP_BARRIER, Mechanism, Proxy
 
 
-def remedy(program: Program, one: Op, two: Op, what: int, is_far: bool, is_global: bool) -> str:
-    """What would order two accesses, taken in the order of the text. is_far: they are of two CTAs."""
+def remedy(program: Program, one: Op, two: Op, what: int, is_far: bool, is_global: bool, later: Op) -> str:
+    """What would order two accesses, taken in the order of the text. is_far: they are of two CTAs; later: which came second in this run."""
     first, second = sorted((one, two), key=lambda op: op.line)
     between = f"between line {first.line} and line {second.line}" if first.line != second.line else "between them"
     if not is_far and first.completes_by is None and next_round(program, first, second):
@@ -26,8 +26,15 @@ def remedy(program: Program, one: Op, two: Op, what: int, is_far: bool, is_globa
     if is_global and is_far:
         return "give each CTA its own part, use atomics, or synchronise through a flag with release and acquire of scope gpu"
     if first.completes_by is Mechanism.MBARRIER:
-        return (
+        wait = (
             f"let every thread wait for the copy's mbarrier ({WAITS[Mechanism.MBARRIER][0]}) before line {second.line}"
+        )
+        if later is not first or writes(second, is_global) or not writes(first, is_global):
+            return wait
+        return (
+            f"the copy may bring what comes next before line {second.line} has read what was there: let all who read arrive at an mbarrier that "
+            f"is initialised with so many arrivals, after line {second.line}, and wait for its phase before line {first.line}; if the copy brings "
+            f"what is read there: {wait}"
         )
     if first.completes_by in (Mechanism.CP_ASYNC_GROUP, Mechanism.BULK_GROUP, Mechanism.PRODUCT_GROUP):
         work = "product" if first.completes_by is Mechanism.PRODUCT_GROUP else "copy"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from ptxsim.checks.ignored_waits import ignored_waits
 from ptxsim.checks.order.tickets import decided_stores
-from ptxsim.engine.analysis.def_use import writes
-from ptxsim.engine.analysis.liveness import live_before, live_out
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import AccessKind, Mechanism, Proxy, Role, Scope
 from ptxsim.machine import event
@@ -42,19 +41,6 @@ def site_bits(program: Program) -> tuple[int, ...]:
     # Fences of one order must be in each other's scope: narrower ones count where there are no others.
     narrow = COVERS if widest >= event.Scope.GPU else 0
     return tuple(b & ~narrow if b >> SCOPE & 3 < event.Scope.GPU else b for b in bits)
-
-
-def ignored_waits(program: Program) -> set[int]:
-    """The sites of waits for mbarriers whose results nothing looks at: they may have ended before the phase has."""
-    waits = {op.site for op in program.ops if op.synchronises and op.synchronises.mechanism is Mechanism.MBARRIER
-             and op.synchronises.role is Role.WAIT}  # fmt: skip
-    out = live_out(program) if waits else None
-    found = set()
-    for block, live in zip(program.blocks, out or ()):
-        for op, after in zip(block, [*live_before(block, live, set())[1:], live]):
-            if op.site in waits and after.isdisjoint(writes(op)):
-                found.add(op.site)
-    return found
 
 
 def _bits(op: Op) -> int:

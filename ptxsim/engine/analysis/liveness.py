@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ptxsim.engine.analysis.control_flow import control_flow, flow_back
 from ptxsim.engine.analysis.def_use import reads, slots_of
 from ptxsim.engine.program.operation import Op, Program, fact
@@ -31,8 +33,8 @@ def seen_by_others(program: Program) -> set[int]:
     return {slot for op in program.ops if op.facts.reads_lanes for slot in slots_of(op.sources)}
 
 
-def live_out(program: Program) -> list[set[int]] | None:
-    """Registers live at the end of each block; None where calls make everything count."""
+def live_out(program: Program, dead: Collection[int] = ()) -> list[set[int]] | None:
+    """Registers live at the end of each block; None where calls make everything count. dead: sites whose operands do not count."""
     if any(op.control is Control.CALL for op in program.ops):
         return None
     always = seen_by_others(program)
@@ -41,6 +43,8 @@ def live_out(program: Program) -> list[set[int]] | None:
         used: set[int] = set()
         killed: set[int] = set()
         for op in block:
+            if op.site in dead:
+                continue
             used.update(slot for slot in uses(op) if slot not in killed)
             killed.update(kills(op))
         use.append(used | (always - killed))

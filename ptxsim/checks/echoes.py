@@ -1,0 +1,330 @@
+"""One cause, one finding: what has the cause of another finding is told as a note of that one.
+
+Findings have one cause where one remedy serves all of them: a wait for the same copy, a barrier at one place, a fence after the same
+stores, a flag that hands both on. What the run has come to because of it (a hang, bytes left over) is told there, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ptxsim.checks.flags import flag_between, is_of_flag
+from ptxsim.checks.order.remedies import writes
+from ptxsim.checks.order.rounds import block_of, next_round
+from ptxsim.diagnostic import LEFT_OVER, NOT_BEGUN, SURPLUS, Finding
+from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.def_use import def_use, slots_of
+from ptxsim.engine.program.operand import Address
+from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.isa.facts import Mechanism, Role, Synchronisation
+from ptxsim.source import Source
+
+_RACES = ("race-shared", "race-warp")
+_WAITS = ("missing-wait", "cp-async-not-waited")
+_OF_COPIES = (*_RACES, *_WAITS, "race-global", "tile-overwritten", "cluster-exit", "tensor-memory-order")
+_OF_ORDER = (*_OF_COPIES, "missing-proxy-fence", "mbarrier-visibility")
+# What copies that are not waited for may lead to.
+_OUTCOMES = {"mbarrier-phase": "bytes", "deadlock": "stuck"}
+# Which finding of a cause stands for it: the first kind here; then the first in the text.
+_RANKS = (
+    "missing-commit", *_WAITS, "tensor-memory-order", "race-shared", "mbarrier-visibility", "race-warp", "race-global", "tile-overwritten",
+    "missing-proxy-fence", "cluster-exit", "mbarrier-phase", "barrier-count", "deadlock",
+)  # fmt: skip
+
+
+def without_echoes(program: Program, source: Source, findings: list[Finding], has_stopped: bool) -> list[Finding]:
+    """Findings without those of which another one says what is missing, whose notes tell of them.
+
+    has_stopped: the launch has ended early, so that what CTAs have left is no mistake of their ends.
+    """
+    if has_stopped:
+        findings = [each for each in findings if each.name not in _WAITS or each.case != LEFT_OVER]
+    findings = _without_repetitions(program, source, findings)
+    judged = [
+        n for n, finding in enumerate(findings) if finding.level in ("error", "warning") and finding.name in _RANKS
+    ]
+    if len(judged) < 2:
+        return findings
+    causes = _Causes(program, source, [findings[n] for n in judged])
+    gone: set[int] = set()
+    for group in causes.groups():
+        first, *others = (judged[each] for each in group)
+        findings[first] = _with_notes(findings[first], [findings[n] for n in others], source)
+        gone.update(others)
+    return [finding for n, finding in enumerate(findings) if n not in gone]
+
+
+@dataclass(slots=True)
+class _Causes:
+    """Errors about order, and what may be their causes."""
+
+    program: Program
+    source: Source
+    findings: Sequence[Finding]
+
+    def groups(self) -> list[list[int]]:
+        """The numbers of findings that have one cause, several in each group; the one that stands for it comes first."""
+        places = [_ops(self.program, finding) for finding in self.findings]
+        by_cause: dict[Hashable, int] = {}
+        root = list(range(len(self.findings)))
+
+        def find(n: int) -> int:
+            while root[n] != n:
+                n = root[n]
+            return n
+
+        for n, (finding, ops) in enumerate(zip(self.findings, places)):
+            for cause in self._causes(finding, ops):
+                root[find(n)] = find(by_cause.setdefault(cause, n))
+        for one, two in (*self._at_one_barrier(places), *self._by_flags(places), *self._of_raced_addresses(places)):
+            root[find(two)] = find(one)
+        groups: dict[int, list[int]] = {}
+        for n in range(len(root)):
+            groups.setdefault(find(n), []).append(n)
+        return [sorted(group, key=lambda n: self._rank(n, places[n])) for group in groups.values() if len(group) > 1]
+
+    def _causes(self, finding: Finding, ops: Sequence[Op]) -> Iterator[Hashable]:
+        name, names = finding.name, {each.name for each in self.findings}
+        if name in _OF_ORDER:
+            yield name, _written(finding, self.source)
+        copies = [op for op in ops if op.completes_by is not None and op.accesses]
+        if name in _OF_COPIES and copies:
+            for op in copies:
+                yield "copy", self._line(op)
+                if "missing-commit" in names:
+                    yield "commit", op.completes_by
+            if name in (*_RACES, *_WAITS):
+                yield "access", self._line(ops[0])
+            if any(op.completes_by is Mechanism.MBARRIER for op in copies):
+                yield from (_OUTCOMES[each] for each in names & _OUTCOMES.keys())
+        if name in ("cluster-exit", "race-shared"):
+            yield from (("far", self._line(op)) for op in ops)
+        if name in ("missing-proxy-fence", "tensor-memory-order"):
+            yield from ((name, self._line(op)) for op in ops)
+        if name == "race-warp":  # lanes of one store that put different values into one place are among them
+            yield from (("place", self._line(op)) for op in ops)
+        if name == "mbarrier-visibility":
+            yield "begun", block_of(self.program)[ops[-1].site]
+        if name == "missing-commit":
+            yield "commit", ops[0].synchronises and ops[0].synchronises.mechanism
+        if name == "mbarrier-phase" and finding.case in (LEFT_OVER, SURPLUS):
+            yield _OUTCOMES["mbarrier-phase"]
+        if name in ("deadlock", "barrier-count") or (name in _RACES and "barrier-count" in names):
+            yield _OUTCOMES["deadlock"]
+        if name in _RACES and len(ops) == 2 and not copies:
+            loop = next_round(self.program, *sorted(ops, key=lambda op: op.line))
+            yield from [("round", loop)] if loop else []
+
+    def _line(self, op: Op) -> Hashable:
+        """The line of an operation as its author has written it."""
+        return self.source.origin(op.line) or op.line
+
+    def _statement(self, op: Op) -> Hashable:
+        """The same without where the function that it stands in was inlined."""
+        origin = self.source.origin(op.line)
+        return op.line if origin is None else (origin.file, origin.line)
+
+    def _rank(self, n: int, ops: Sequence[Op]) -> tuple[object, ...]:
+        """Of a finding among those of its cause: an access that comes too early says more than a copy that overwrites."""
+        finding = self.findings[n]
+        is_of_flag_itself = finding.name == "race-global" and any(map(is_of_flag, ops))
+        is_overwriting, is_asynchronous = bool(ops) and writes(ops[0]), bool(ops) and ops[0].completes_by is not None
+        return (
+            finding.level != "error",
+            finding.case != SURPLUS,
+            not is_of_flag_itself,
+            _RANKS.index(finding.name),
+            is_overwriting,
+            is_asynchronous,
+            finding.line,
+        )
+
+    def _at_one_barrier(self, places: Sequence[Sequence[Op]]) -> Iterator[tuple[int, int]]:
+        """Pairs of findings that one barrier would correct: each is between two places of the text, and these stretches overlap."""
+        spans = []
+        for n, (finding, ops) in enumerate(zip(self.findings, places)):
+            if finding.name in (*_RACES, "mbarrier-visibility") and len(ops) == 2 and ops[0] is not ops[1]:
+                first, last = sorted(ops, key=lambda op: op.site)
+                if finding.name not in _RACES or not next_round(self.program, first, last):
+                    spans.append((last.site, first.site, n))
+        spans.sort()
+        while spans:
+            end, _, one = spans[0]
+            together = [n for _, start, n in spans if start < end]
+            yield from ((one, n) for n in together)
+            spans = [span for span in spans if span[1] >= end]
+
+    def _by_flags(self, places: Sequence[Sequence[Op]]) -> Iterator[tuple[int, int]]:
+        """Pairs of races in global memory: a flag, or what stands for one, and what it hands on; two things that one flag hands on."""
+        races = [(n, ops) for n, ops in enumerate(places) if self.findings[n].name == "race-global" and len(ops) == 2]
+        flags = [(n, ops) for n, ops in races if any(map(is_of_flag, ops))]
+        by_flag: dict[Hashable, int] = {}
+        for n, ops in races:
+            if any(map(is_of_flag, ops)):
+                continue
+            for one, (flag, other) in ((one, two) for one, two in flags):
+                if _hands_on(self.program, flag, other, *ops) or _hands_on(self.program, other, flag, *ops):
+                    yield one, n
+            found = flag_between(self.program, *ops)
+            if found is not None:
+                yield (
+                    by_flag.setdefault(
+                        (self._statement(found.after), self._statement(found.before), found.releases, found.acquires), n
+                    ),
+                    n,
+                )
+
+    def _of_raced_addresses(self, places: Sequence[Sequence[Op]]) -> Iterator[tuple[int, int]]:
+        """Pairs of a load that races and an access to global memory at an address that comes from what it has read."""
+        globals = [n for n, finding in enumerate(self.findings) if finding.name == "race-global"]
+        if not globals:
+            return
+        for one, ops in enumerate(places):
+            if self.findings[one].name not in (*_RACES, *_WAITS):
+                continue
+            after = _addressed_by(self.program, [op for op in ops if op.completes_by is None])
+            yield from ((one, n) for n in globals if all(op.site in after for op in places[n]))
+
+
+def _hands_on(program: Program, flag: Op, look: Op, one: Op, two: Op) -> bool:
+    """Whether ways lead from one of two accesses to where a flag is written, and from where it is looked at to the other."""
+    both = ((one, two), (two, one))
+    return any(_leads_to(program, before, flag) and _leads_to(program, look, after) for before, after in both)
+
+
+def _leads_to(program: Program, start: Op, goal: Op) -> bool:
+    block, successors = block_of(program), control_flow(program).successors
+    if block[start.site] == block[goal.site] and start.site < goal.site:
+        return True
+    seen, rest = set[int](), list(successors[block[start.site]])
+    while rest:
+        number = rest.pop()
+        if number not in seen:
+            seen.add(number)
+            rest += successors[number]
+    return block[goal.site] in seen
+
+
+def _addressed_by(program: Program, loads: Iterable[Op]) -> set[int]:
+    """The sites of operations whose addresses come from what some loads have read."""
+    flow, found, seen = def_use(program), set[int](), set[int]()
+    rest = [slot for op in loads for slot in flow.writes.get(op.site, ())]
+    while rest:
+        slot = rest.pop()
+        if slot in seen:
+            continue
+        seen.add(slot)
+        for site in flow.readers[slot]:
+            rest += flow.writes[site]
+            op = program.ops[site]
+            names = slots_of([each for each in op.sources if isinstance(each, Address)])
+            if names and slot in flow.reads[site][: len(slots_of(op.sources))]:
+                found.add(site)
+    return found
+
+
+def _ops(program: Program, finding: Finding) -> list[Op]:
+    """The operations that a finding is about; its own comes first."""
+    at = _by_place(program)
+    places = ((finding.line, finding.column), *((label.line, label.column) for label in finding.labels))
+    return [at[place] for place in places if place in at]
+
+
+@fact
+def _by_place(program: Program) -> dict[tuple[int, int], Op]:
+    """Operations by line and column; where only the line is known, one of it that completes asynchronously, if there is one."""
+    by_line = {(op.line, 1): op for op in sorted(program.ops, key=lambda op: op.completes_by is not None)}
+    return by_line | {(op.line, op.column): op for op in program.ops}
+
+
+def _with_notes(finding: Finding, others: Sequence[Finding], source: Source) -> Finding:
+    """A finding that tells of others that have its cause: of those in other copies of its lines, where they are."""
+
+    def written(each: Finding) -> tuple[object, ...]:
+        return each.name, source.origin(each.line) or each.line, _written(each, source)
+
+    alike = [each for each in others if written(each) == written(finding)]
+    notes = list(finding.notes)
+    if alike:
+        lines = sorted({each.line for each in alike} - {finding.line})
+        notes += [f"the same at line {', '.join(map(str, lines))}"] if lines else []
+    for each in others:
+        if each not in alike:
+            beside = ", ".join(f"line {label.line}: {label.text}" for label in each.labels)
+            notes.append(
+                f"{each.name} at line {each.line} comes of it, too: {each.message}" + (f" ({beside})" if beside else "")
+            )
+            if each.name in _OUTCOMES:
+                notes += [note for note in each.notes if note not in notes]
+    return replace(finding, notes=tuple(notes), count=finding.count + sum(each.count for each in alike))
+
+
+# ---- what says nothing new ---------------------------------------------------------------------------------------------
+
+
+@fact
+def waits_for_products(program: Program) -> frozenset[int]:
+    """The lines that wait for asynchronous products, where those end for other warps."""
+    wait = Synchronisation(Mechanism.PRODUCT_GROUP, Role.WAIT)
+    return frozenset(op.line for op in program.ops if op.synchronises == wait)
+
+
+def _without_repetitions(program: Program, source: Source, findings: list[Finding]) -> list[Finding]:
+    """Findings without races of two places of which another one says what is missing: a wait for the copy, which is said once; and
+    without what has not waited for the end of a product, where it has met a product that goes on; without uses of a CTA that may not have
+    begun which no barrier orders either; without proxy fences between places that a race is between: the barrier that it asks for comes
+    after one; and without races within a warp between lines of the author's text between which warps race, in another copy of a loop."""
+    overwriting = [finding for finding in findings if finding.name == "tile-overwritten"]
+    ends = waits_for_products(program) if overwriting else frozenset()
+    unordered = {line for finding in findings if finding.name in ("race-shared", "missing-wait", "mbarrier-visibility")
+                 for line in (finding.line, *(label.line for label in finding.labels))}  # fmt: skip
+    in_flight = any(not _says_when(finding, ends) for finding in overwriting)
+    waits = {_places(finding) for finding in findings if finding.name in (*_WAITS, "tile-overwritten")}
+    races = {_places(finding) for finding in findings if finding.name in _RACES}
+    between_warps = {_written(finding, source) for finding in findings if finding.name == "race-shared"}
+    found: dict[tuple[str, int | None, tuple[int, ...]] | int, Finding] = {}
+    for finding in findings:
+        lines = tuple(label.line for label in finding.labels)
+        pair = _places(finding)
+        if finding.name == "race-shared" and pair in waits:
+            continue
+        if finding.name == "missing-proxy-fence" and pair in races:
+            continue
+        if finding.name == "race-warp" and finding.labels and _written(finding, source) in between_warps:
+            continue
+        if finding.case == NOT_BEGUN and finding.line in unordered:
+            continue  # a barrier of the cluster is what lacks there
+        if in_flight and finding.name == "tile-overwritten" and _says_when(finding, ends):
+            continue  # the product that goes on is known
+        key = (finding.name, finding.line, lines) if finding.name == "missing-wait" and lines else id(finding)
+        found.setdefault(key, finding)
+    return list(found.values())
+
+
+def _places(finding: Finding) -> frozenset[int]:
+    """The lines that a finding is of."""
+    return frozenset((finding.line, *(label.line for label in finding.labels)))
+
+
+def _written(finding: Finding, source: Source) -> frozenset[object]:
+    """The same lines as the author has written them."""
+    return frozenset(source.origin(line) or line for line in _places(finding))
+
+
+def _says_when(finding: Finding, ends: frozenset[int]) -> bool:
+    return any(label.line in ends for label in finding.labels)
+
+
+def without_overflows_of_missing_waits(program: Program, findings: list[Finding]) -> list[Finding]:
+    """One finding where a copy is not waited for, and so the mbarrier that it completes is arrived at again too early, which ends the run."""
+    overflows = [finding for finding in findings if finding.name == "mbarrier-overflow"]
+    if not overflows:
+        return findings
+    copies = {op.line for op in program.ops if op.completes_by is Mechanism.MBARRIER}
+    notes = tuple(f"mbarrier-overflow at line {each.line} comes of it, too: {each.message}" for each in overflows)
+    for n, finding in enumerate(findings):
+        if finding.name == "missing-wait" and not copies.isdisjoint(label.line for label in finding.labels):
+            told = replace(finding, notes=(*finding.notes, *notes))
+            return [each for each in (*findings[:n], told, *findings[n + 1 :]) if each not in overflows]
+    return findings
