@@ -40,6 +40,21 @@ def test_what_is_counted(text, expected, jobs):
     assert [row["count"] for row in found.to_dict()["slow_path"]] == [count for _, count, _ in expected]
 
 
+@pytest.mark.parametrize(
+    "first, expected",
+    [
+        ("setp.ne.u32 %p2, %r0, %r0; @%p2 isspacep.shared %p2, %d0;", []),
+        ("isspacep.shared %p2, %d0;", [("isspacep.shared", 4, MISSING)]),
+    ],
+)
+def test_where_the_interpreter_begins_the_same_is_counted(native, monkeypatch, first, expected):
+    """Whether a guard holds for any lane native code knows: such a block is not the interpreter's."""
+    monkeypatch.setattr("ptxsim.engine.compiled.library.LONG", 1)
+    found = run(body(first + "bra L; L:" + "add.u32 %r4, %r4, 1;" * 400), None)[1]
+    assert [(row.instruction, row.count, row.why) for row in found.slow_path] == expected
+    assert native._waits  # it was asked whether it begins
+
+
 def test_the_interpreter_has_no_slow_path():
     assert run(body("isspacep.shared %p2, %d0;"), "interpreter")[1].to_dict()["slow_path"] == []
 

@@ -59,6 +59,7 @@ def test_integers(a, b, n):
     alike(integers, a, b, n)
 
 
+@pytest.mark.slow
 @given(FLOATS, FLOATS, SMALL)
 @settings(deadline=None)
 def test_floats(a, b, n):

@@ -102,6 +102,7 @@ def test_many_pairs_in_any_number_and_read_only(items):
     assert np.array_equal(matmul(a, b, c, form, target), expected)
 
 
+@pytest.mark.slow
 def test_operands_that_cannot_be_written():
     a, b = np.ones((64, 32), np.float16), np.ones((32, 64), np.float16)
     a.flags.writeable = b.flags.writeable = False

@@ -170,6 +170,7 @@ def test_lines_of_ptx_name_those_that_they_were_made_from(tmp_path):
     assert 'id="x-line-7" data-o="0:2"' in found and 'id="x-file-0-2"' in found and "__syncthreads();" in found
 
 
+@pytest.mark.slow
 def test_two_runs_stand_side_by_side():
     old, new = (
         run_file(SAMPLES / f"mma_gemm_{name}.ptx", options=Options(profile=1, banks=True))
