@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptxsim.profile.lowering.lower import registers_of
+from ptxsim.profile.lowering.lower import lower, registers_of
 from tests.profile.kernels import kernel, lowered
 
 IDS = "mov.u32 %r0, %tid.x; ld.param.u64 %d0, [place]; mul.wide.u32 %d1, %r0, 4; add.s64 %d2, %d0, %d1; "
@@ -50,3 +50,11 @@ def test_a_loop_takes_the_registers_of_its_unrolled_copy():
     )
     once = loop.replace("bra L", "bra M").replace("st.global", "M: st.global")
     assert lowered(IDS + loop).registers >= lowered(IDS + once).registers + 2
+
+
+def test_warps_that_give_registers_to_others_begin_with_all_that_a_thread_may_have():
+    program = kernel("setmaxnreg.dec.sync.aligned.u32 40; setmaxnreg.inc.sync.aligned.u32 232;").program("sm_90a")
+    assert [lower(program, most=most).registers for most in (168, 255)] == [
+        168,
+        232,
+    ]  # .maxntid 384, and 256, with .minnctapersm 1
