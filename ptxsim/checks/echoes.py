@@ -274,13 +274,14 @@ def _without_repetitions(program: Program, source: Source, findings: list[Findin
     """Findings without races of two places of which another one says what is missing: a wait for the copy, which is said once; and
     without what has not waited for the end of a product, where it has met a product that goes on; without uses of a CTA that may not have
     begun which no barrier orders either; without proxy fences between places that a race is between: the barrier that it asks for comes
-    after one; and without races within a warp between lines of the author's text between which warps race, in another copy of a loop."""
+    after one; without races of a tensor map that lacks a fence; and without races within a warp between lines of the author's text between which warps race, in another copy of a loop."""
     overwriting = [finding for finding in findings if finding.name == "tile-overwritten"]
     ends = waits_for_products(program) if overwriting else frozenset()
     unordered = {line for finding in findings if finding.name in ("race-shared", "missing-wait", "mbarrier-visibility")
                  for line in (finding.line, *(label.line for label in finding.labels))}  # fmt: skip
     in_flight = any(not _says_when(finding, ends) for finding in overwriting)
     waits = {_places(finding) for finding in findings if finding.name in (*_WAITS, "tile-overwritten")}
+    unpublished = {_places(finding) for finding in findings if finding.name == "tensormap-fence"}
     races = {_places(finding) for finding in findings if finding.name in _RACES}
     between_warps = {_written(finding, source) for finding in findings if finding.name == "race-shared"}
     found: dict[tuple[str, int | None, tuple[int, ...]] | int, Finding] = {}
@@ -290,6 +291,8 @@ def _without_repetitions(program: Program, source: Source, findings: list[Findin
         if finding.name == "race-shared" and pair in waits:
             continue
         if finding.name == "missing-proxy-fence" and pair in races:
+            continue
+        if finding.name == "race-global" and pair in unpublished:
             continue
         if finding.name == "race-warp" and finding.labels and _written(finding, source) in between_warps:
             continue

@@ -10,7 +10,7 @@ import numpy as np
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Program
 from ptxsim.lanes import word_mask
-from ptxsim.machine.event import FLAG_TENSORMAP, Event, Observer, Proxy, Space
+from ptxsim.machine.event import FLAG_TENSORMAP, Event, Observer, Proxy, Scope, Space
 
 LINE = 7  # tensor maps are 128 bytes
 MOST_LINES = 1 << 20  # written lines remembered
@@ -22,7 +22,8 @@ FENCES = {
 
 
 class TensorMapChecker(Observer):
-    """Finds uses of a tensor map in global memory that was written without a release or is read without an acquire."""
+    """Finds uses of a tensor map in global memory that was written without a release or is read without an acquire, whose scope has both
+    CTAs in it."""
 
     events = frozenset({Event.STORE, Event.ASYNC_READ, Event.FENCE})
     spaces = frozenset({Space.GLOBAL})
@@ -33,8 +34,9 @@ class TensorMapChecker(Observer):
         self.lines = 0  # of all of these
         self.looked: dict[int, int] = {}  # by line that a copy has used: up to which of `stores` it was looked for
         self.written: dict[int, tuple[int, int, int]] = {}  # of such lines: time, CTA, site
-        self.released: dict[int, int] = {}  # CTA: time
-        self.acquired: dict[tuple[int, int], int] = {}  # CTA, line: time
+        # When CTAs have published what they wrote, and acquired lines, for themselves (False) and for other CTAs.
+        self.released: dict[tuple[int, bool], int] = {}
+        self.acquired: dict[tuple[int, int, bool], int] = {}
         self.problems: dict[tuple[int, int, str], int] = {}
 
     def consume(self, records: np.ndarray) -> None:
@@ -53,10 +55,12 @@ class TensorMapChecker(Observer):
             self.time += 1
             if is_use:
                 self._use(cta, site, [address for lane, address in enumerate(addresses) if mask >> lane & 1])
-            elif addresses[1] == Proxy.TENSORMAP:
-                self.released[cta] = self.time
-            elif addresses[1] == Proxy.TENSORMAP_ACQUIRE:
-                self.acquired[cta, addresses[2] >> LINE] = self.time
+                continue
+            for is_far in (False, True) if addresses[0] > Scope.CTA else (False,):
+                if addresses[1] == Proxy.TENSORMAP:
+                    self.released[cta, is_far] = self.time
+                elif addresses[1] == Proxy.TENSORMAP_ACQUIRE:
+                    self.acquired[cta, addresses[2] >> LINE, is_far] = self.time
         self._write(stored[done:])
 
     def _write(self, stores: np.ndarray) -> None:
@@ -94,10 +98,10 @@ class TensorMapChecker(Observer):
             if line not in self.written:
                 continue
             time, writer, where = self.written[line]
-            missing = None
-            if self.released.get(writer, 0) < time:
+            missing, is_far = None, writer != cta
+            if self.released.get((writer, is_far), 0) < time:
                 missing = "release"
-            elif self.acquired.get((cta, line), 0) < time:
+            elif self.acquired.get((cta, line, is_far), 0) < time:
                 missing = "acquire"
             if missing:
                 key = (site, where, missing)

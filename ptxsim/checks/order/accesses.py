@@ -16,7 +16,15 @@ from ptxsim.checks.order.state import LINE_BITS, NONE, PAGE_BITS, Order
 from ptxsim.checks.order.touches import land, touch
 from ptxsim.jit.body import Array
 from ptxsim.lanes import LANES
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MIXED, FLAG_READ, FLAG_UNCHANGED, LANE_SHIFT, Event
+from ptxsim.machine.event import (
+    FLAG_ASYNC_PROXY,
+    FLAG_MIXED,
+    FLAG_READ,
+    FLAG_TENSORMAP,
+    FLAG_UNCHANGED,
+    LANE_SHIFT,
+    Event,
+)
 
 ALIGNED = 16  # bytes that rows of tiles are aligned to, while lanes' own accesses are aligned to their size
 
@@ -44,6 +52,10 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
         elif event == Event.ASYNC_ISSUE and by_proxy and flags & FLAG_READ:
             how = READS | COPIES
         together = 1 + lane
+        if (
+            event == Event.ASYNC_READ and flags & FLAG_TENSORMAP
+        ):  # warps copy maps as one: what a lane has written is its warp's
+            how, together = READS, ANY
     elif event == Event.ASYNC_READ:  # a product goes on reading until a wait: that is when it is remembered
         how, together = READS | FETCHES if bits & WARPGROUP else READS, ANY
         if by_proxy and not bits & WARPGROUP:

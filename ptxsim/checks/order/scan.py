@@ -107,6 +107,8 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
                 publish(o, slot, warp, mask)
             elif proxy == Proxy.TENSORMAP:
                 fence(o, slot, warp, mask, scope, False, True, False)
+            elif proxy == Proxy.TENSORMAP_ACQUIRE:
+                fence(o, slot, warp, mask, scope, True, False, False)
         elif event == Event.EXIT:
             if int(o.live[slot, warp]) & mask:
                 leave_grid(o, slot, rank, warp, mask)
