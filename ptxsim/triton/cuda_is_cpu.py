@@ -6,7 +6,7 @@ answered for the simulated GPU.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -21,22 +21,33 @@ from ptxsim.types import Target, parse_target
 
 # What torch's code for the CPU accumulates in halves, in the backward pass above all.
 _IN_SINGLE = {torch.nn.functional.layer_norm, torch.nn.functional.group_norm}
-_IS_CUDA = torch.Tensor.is_cuda.__get__
+# What tensors say of their device.
+_IS_CUDA, _IS_CPU, _DEVICE = torch.Tensor.is_cuda.__get__, torch.Tensor.is_cpu.__get__, torch.Tensor.device.__get__
+_GPU = torch.device("cuda:0")
 
 
 class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch may be missing where types are checked
     """Devices in the arguments of torch's functions and methods."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if function == _IS_CUDA:  # a new object each time it is asked for
-            return True
+        if function in (_IS_CUDA, _IS_CPU, _DEVICE, torch.Tensor.get_device):
+            return _of_device(function, args[0])
         if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
             return args[0]
+        if function is torch.device:  # a name: what is asked for by it is mapped
+            return function(*args, **(kwargs or {}))
         kwargs = {name: _mapped(value) for name, value in (kwargs or {}).items() if name != "pin_memory"}
         args = tuple(map(_mapped, args))
         if function in _IN_SINGLE:
             return _in_single(function, args, kwargs)
         return function(*args, **kwargs)
+
+
+def _of_device(function: Any, tensor: torch.Tensor) -> Any:
+    """What a tensor of the CPU says of its device."""
+    if tensor.untyped_storage().device.type != "cpu":
+        return function(tensor)
+    return {_IS_CUDA: True, _IS_CPU: False, _DEVICE: _GPU}.get(function, 0)
 
 
 def _in_single(function: Any, args: Any, kwargs: Any) -> Any:
@@ -92,6 +103,15 @@ class Generator(torch.Generator):  # type: ignore[misc]  # as above
         return super().__new__(cls, _mapped(device))
 
 
+def _autocast(begin: Callable[..., None]) -> Callable[..., None]:
+    """The beginning of an autocast: CUDA's are the CPU's, with CUDA's type where the program names none."""
+
+    def __init__(self: Any, device_type: str, dtype: Any = None, *given: Any, **more: Any) -> None:
+        begin(self, _mapped(device_type), dtype or (torch.float16 if device_type == "cuda" else None), *given, **more)
+
+    return __init__
+
+
 def _event(enable_timing: bool = False, **kwargs: Any) -> Any:
     import triton
 
@@ -138,6 +158,7 @@ def apply() -> None:
     for name, answer in answers(parse_target(target or "sm_90")).items():
         setattr(torch.cuda, name, answer)
     torch.Generator = Generator
+    torch.autocast.__init__ = _autocast(torch.autocast.__init__)
     torch.cpu.set_stream = lambda stream: None  # programs ask the module of their device, by its name
     products.apply()
     CudaIsCpu().__enter__()

@@ -100,7 +100,7 @@ def _tensors(library: str) -> None:
 
     def capsule(tensor: Any, *given: Any, **named: Any) -> Any:
         caller = str(sys._getframe(1).f_globals.get("__name__", ""))
-        if caller.partition(".")[0] != "cutlass" or tensor.device.type != "cpu":
+        if caller.partition(".")[0] != "cutlass" or tensor.untyped_storage().device.type != "cpu":
             return before(tensor, *given, **named)
         found = before(tensor)
         ask = ctypes.pythonapi.PyCapsule_GetPointer

@@ -145,7 +145,7 @@ class PtxsimDriver(DriverBase):  # type: ignore[misc]  # Triton has no types
     def get_active_torch_device(self) -> Any:
         import torch
 
-        return torch.device("cpu")
+        return torch.empty(0).device  # as other tensors say (cuda_is_cpu)
 
     def get_device_interface(self) -> Interface:
         return Interface(self.clock)

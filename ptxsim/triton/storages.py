@@ -54,12 +54,12 @@ class Placed:
             return 0
         if isinstance(value, int):
             return value
-        if not isinstance(value, torch.Tensor) or value.device.type != "cpu":
-            what = f"a tensor of {value.device}" if isinstance(value, torch.Tensor) else f"a {type(value).__name__}"
+        storage = value.untyped_storage() if isinstance(value, torch.Tensor) else None
+        if storage is None or storage.device.type != "cpu":  # the tensor itself may say "cuda" (cuda_is_cpu)
+            what = f"a tensor of {storage.device}" if storage is not None else f"a {type(value).__name__}"
             raise PtxError(
                 Finding("bad-directive", f"{name} is {what}", help="ptxsim takes tensors of the CPU: tensor.cpu()")
             )
-        storage = value.untyped_storage()
         host = storage.data_ptr()
         if host not in self.places and storage.nbytes():
             self.storages.need(host)
@@ -70,7 +70,7 @@ class Placed:
     def view(self, value: Any) -> View | None:
         """How the program sees a tensor that has been placed; None for what is none."""
         value = getattr(value, "base", value)
-        if not isinstance(value, torch.Tensor) or value.device.type != "cpu" or not value.numel():
+        if not isinstance(value, torch.Tensor) or not value.numel():
             return None
         place = self.places.get(value.untyped_storage().data_ptr())
         dtype = dtype_of_torch(value.dtype)

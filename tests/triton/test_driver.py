@@ -348,11 +348,21 @@ def test_the_interpreter_says_nothing_of_what_exec_stops_at():
 
 
 CUDA = """
-import sys
+import copy, sys
 assert "torch" not in sys.modules
 import torch
+from torch.utils.checkpoint import checkpoint
 x = torch.rand(8, device="cuda")
 assert x.is_cuda and x.cuda() is x and x.to(torch.device("cuda:0")).is_cuda and torch.cuda.is_available()
+assert x.device == torch.device("cuda", 0) and x.get_device() == 0 and not x.is_cpu
+assert torch.zeros_like(x, device=x.device).to(x.device).device.type == "cuda" and torch.empty(2, device="meta").is_meta
+assert copy.deepcopy(torch.nn.Linear(2, 2).to("cuda")).weight.device == x.device
+with torch.autocast("cuda", dtype=torch.bfloat16):
+    assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
+with torch.cuda.amp.autocast():
+    assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float16
+with torch.device("cuda"):
+    assert checkpoint(torch.sin, torch.rand(3, requires_grad=True), use_reentrant=False).requires_grad
 assert torch.cuda.get_device_capability() == (8, 0) and torch.cuda.get_device_properties("cuda").multi_processor_count == 108
 assert torch.rand(2, generator=torch.Generator(device="cuda").manual_seed(1)).shape == (2,)
 assert torch.cuda.get_device_name() == "ptxsim sm_80" and torch.empty(3, pin_memory=True).pin_memory().numel() == 3
