@@ -58,7 +58,7 @@ def dtype_of_torch(dtype: Any) -> np.dtype | None:
 def array_of(tensor: Any) -> np.ndarray | None:
     """A tensor in host memory, in the memory where it lies; None where numpy and ml_dtypes have no such numbers."""
     dtype = dtype_of_torch(tensor.dtype)
-    if dtype is None or tensor.device.type != "cpu":
+    if dtype is None or tensor.untyped_storage().device.type != "cpu":
         return None
     return _of_torch(sys.modules["torch"], tensor).view(dtype)
 

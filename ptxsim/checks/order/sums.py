@@ -2,26 +2,49 @@
 
 Compilers of programs that have one thread in mind (Triton) let lanes exchange their values in a butterfly, and each add what it gets.
 Sums of two numbers are the same whichever of them comes first, so all lanes have the same bits in the end, unless the first sum
-is fused with the product before it: a * a + b * b is rounded at a * a in one lane of a pair, at b * b in the other.
+is fused with the product before it: a * a + b * b is rounded at a * a in one lane of a pair, at b * b in the other. What each
+lane computes from such sums differs as little.
 """
 
 from __future__ import annotations
 
 from ptxsim.engine.analysis.def_use import writes
-from ptxsim.engine.program.operand import Address, Constant, Operand, Register
+from ptxsim.engine.program.operand import Address, Constant, Operand, Register, Vector
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.lanes import EVERY, LANES
 
 
 def is_sum_of_warp(program: Program, store: Op) -> bool:
-    """Whether what a store writes is, in each lane, the sum of one value of every lane of the warp."""
+    """Whether what a store writes is, in each lane, made of sums of one value of every lane of the warp, and of nothing else that
+    lanes have of their own."""
     makers: dict[int, list[Op]] = {}
     for op in program.ops:
         for slot in writes(op):
             makers.setdefault(slot, []).append(op)
     values = [source for source in store.sources if not isinstance(source, Address)]
+    each = [element for value in values for element in (value.elements if isinstance(value, Vector) else [value])]
+    known: dict[int, bool] = {}
+    return bool(each) and all(_is_of_sums(makers, value, known) for value in each)
+
+
+def _is_of_sums(makers: dict[int, list[Op]], value: Operand | None, known: dict[int, bool]) -> bool:
+    """Whether a number is such a sum, or is computed from them by steps that are the same in all lanes. known: of slots."""
+    if isinstance(value, Constant):
+        return True
+    op = _maker(makers, value)
+    if op is None or not isinstance(value, Register) or value.type.kind == "predicate":
+        return False
+    if value.slot not in known:
+        known[value.slot] = False  # what depends on itself is none
+        if _is_sum(makers, value) or (op.accesses and all(access.space == "param" for access in op.accesses)):
+            known[value.slot] = True
+        elif op.sources and not (op.accesses or op.facts.reads_lanes):
+            known[value.slot] = all(_is_of_sums(makers, source, known) for source in op.sources)
+    return known[value.slot]
+
+
+def _is_sum(makers: dict[int, list[Op]], value: Operand | None) -> bool:
     steps: set[int] = set()
-    value: Operand | None = values[0] if len(values) == 1 else None
     while value is not None and sum(steps) != LANES - 1:
         value, step = _one_step(makers, value)
         if step in steps:

@@ -6,4 +6,5 @@ their process; a launch is a launch of ptxsim's on the memory of that process (`
 
 from ptxsim.cuda.runtime.library import NoLibrary as NoLibrary
 from ptxsim.cuda.runtime.library import environment as environment
+from ptxsim.cuda.runtime.library import stubs_folder as stubs_folder
 from ptxsim.cuda.runtime.program import inspect as inspect

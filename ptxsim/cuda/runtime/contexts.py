@@ -55,7 +55,7 @@ for prototype, body in {
     "int cuStreamQuery(void *stream)": streams.synchronize_stream,
     "int cuStreamWaitEvent(void *stream, void *event, unsigned flags)": streams.wait_event,
     "int cuStreamGetFlags(void *stream, unsigned *flags)": streams.stream_flags,
-    "int cuStreamGetPriority(void *stream, int *priority)": streams.stream_zero,
+    "int cuStreamGetPriority(void *stream, int *priority)": streams.stream_priority,
     "int cuStreamIsCapturing(void *stream, int *status)": streams.is_capturing,
     "int cuStreamAddCallback(void *stream, void *function, void *data, unsigned flags)": streams.add_callback,
     "int cuLaunchHostFunc(void *stream, void *function, void *data)": streams.launch_host,

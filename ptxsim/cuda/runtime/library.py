@@ -15,11 +15,12 @@ from importlib import resources
 from pathlib import Path
 
 from ptxsim.cuda.runtime.program import DRIVER, inspect
-from ptxsim.cuda.runtime.stubs import stubs
+from ptxsim.cuda.runtime.stubs import functions, stubs
 from ptxsim.jit.compiler import package_digest
 from ptxsim.jit.store import ObjectStore, distrust
 
 PRELOAD = "PTXSIM_CUDART"  # the libraries, for a Python program that loads them before others
+STUBS = "stubs"  # the folder of what programs are linked with
 VERSIONS = (12, 13)  # of the runtime: programs ask for libcudart.so.12 or libcudart.so.13
 # Where device memory begins in the program's process. It has nothing here: its heap, libraries and stacks, and the shadow of
 # an address sanitizer, lie elsewhere.
@@ -75,24 +76,38 @@ def _build(place: Path) -> None:
                     compiler, "-shared", "-fPIC", "-O1", f"-DVERSION={version}", f"-I{work}", str(text), "-ldl", "-pthread",
                     f"-Wl,-soname,{name}", f"-Wl,--version-script={exported}", "-o", str(new / name),
                 ]  # fmt: skip
-                done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode:
-                raise NoLibrary(f"the library for CUDA executables cannot be built: {done.stderr.strip() or compiler}")
+                _run(command)
         # The driver's library has nothing of its own: its functions are found in the runtime's, which it needs.
         (new / "driver").mkdir()
         runtime, driver = new / f"libcudart.so.{VERSIONS[-1]}", new / "driver" / DRIVER
-        command = [
+        _run([
             compiler, "-shared", "-o", str(driver), f"-Wl,-soname,{DRIVER}", "-Wl,--no-as-needed", str(runtime),
             "-Wl,-rpath,$ORIGIN/..",
-        ]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise NoLibrary(f"the library for CUDA executables cannot be built: {done.stderr.strip() or compiler}")
+        ])  # fmt: skip
+        # What programs are linked with (-lcuda) where there is no driver: names alone.
+        (new / STUBS).mkdir()
+        names = [f.name for f in functions() if f.name.startswith("cu") and not f.name.startswith("cuda")]
+        (Path(work) / "names.c").write_text("".join(f"void {name}(void) {{}}\n" for name in names))
+        _run([
+            compiler, "-shared", "-fPIC", f"-Wl,-soname,{DRIVER}", str(Path(work) / "names.c"), "-o",
+            str(new / STUBS / "libcuda.so"),
+        ])  # fmt: skip
         try:
             new.rename(place)
         except OSError:  # another process was quicker
             if not place.is_dir():
                 raise
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise NoLibrary(f"the library for CUDA executables cannot be built: {done.stderr.strip() or command[0]}")
+
+
+def stubs_folder() -> Path:
+    """The folder with the libcuda.so that programs are linked with where there is no driver. Raises NoLibrary."""
+    return folder() / STUBS
 
 
 def _libpython() -> str:

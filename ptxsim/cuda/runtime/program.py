@@ -77,7 +77,7 @@ def _read(data: bytes) -> Program:
     size, count, names_index = struct.unpack_from("<HHH", data, 58)
     sections = [struct.unpack_from("<IIQQQQIIQQ", data, start + i * size) for i in range(count)]
     names = sections[names_index][4] if sections else 0
-    found = Program(is_cuda=any(_text(data, names + s[0]).startswith(".nv_fatbin") for s in sections))
+    found = Program()
     for _, type, _, _, offset, length, link, _, _, entry in sections:
         if type not in (_DYNAMIC, _DYNSYM):
             continue
@@ -91,6 +91,10 @@ def _read(data: bytes) -> Program:
                 name, _, _, section = struct.unpack_from("<IBBH", data, at)
                 if section == 0 and name:
                     found.imports.append(_text(data, strings + name))
+    # nvcc leaves an empty binary in programs of the driver's functions alone, which register none.
+    titles = {_text(data, names + s[0]) for s in sections}
+    registers = ".nvFatBinSegment" in titles
+    found.is_cuda = registers or (DRIVER not in found.needed and any(t.startswith(".nv_fatbin") for t in titles))
     return found
 
 

@@ -101,7 +101,8 @@ def values(target: Target) -> dict[str, Any]:
         "maxGridSize": (2**31 - 1, 65535, 65535), "totalConstMem": 64 << 10, "major": target.number // 10,
         "minor": target.number % 10, "textureAlignment": 512, "texturePitchAlignment": 32, "surfaceAlignment": 512,
         "multiProcessorCount": multiprocessors(target), "maxThreadsPerMultiProcessor": 32 * warps,
-        "maxBlocksPerMultiProcessor": figures.ctas, "l2CacheSize": figures.l2_bytes, "memoryBusWidth": 5120,
+        "maxBlocksPerMultiProcessor": figures.ctas, "l2CacheSize": figures.l2_bytes, "persistingL2CacheMaxSize": figures.l2_bytes * 5 // 8,
+        "accessPolicyMaxWindowSize": 128 << 20, "memoryBusWidth": 5120,
         "clockRate": int(figures.clock_mhz * 1000), "memoryClockRate": 2619000, "clusterLaunch": int(target.number >= 90),
         "hostNumaId": -1, "singleToDoublePrecisionPerfRatio": 2,
     }  # fmt: skip

@@ -67,6 +67,7 @@ class Runtime:
     # Addresses that nodes of graphs allocate: they stay, so that a graph may be launched again.
     graph_memory: set[int] = field(default_factory=set)
     streams: dict[int, int] = field(default_factory=dict)  # flags, by handle
+    priorities: dict[int, int] = field(default_factory=dict)  # of streams, by handle
     events: dict[int, float | None] = field(default_factory=dict)  # when they were recorded, by handle
     untimed: set[int] = field(default_factory=set)  # events that measure no time
     limits: dict[int, int] = field(default_factory=dict)  # that the program has set, by cudaLimit

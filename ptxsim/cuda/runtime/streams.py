@@ -15,6 +15,7 @@ from ptxsim.cuda.runtime.steps import Kind, Step, Work
 
 INVALID_HANDLE, CAPTURE_UNSUPPORTED = 400, 900
 _BUILT_IN = (None, 0, 1, 2)  # the default stream, cudaStreamLegacy, cudaStreamPerThread
+GREATEST = -5  # priority of a stream, as a driver of CUDA 13 says it on an H200
 _DISABLE_TIMING = 2  # cudaEventDisableTiming
 
 
@@ -43,6 +44,7 @@ def create_stream(runtime: Runtime, stream: Any, flags: int = 0, priority: int =
         raise CudaError(INVALID_VALUE)
     handle = stream[0] = runtime.handle()
     runtime.streams[handle] = flags
+    runtime.priorities[handle] = min(max(priority, GREATEST), 0)
 
 
 @function("cudaStreamDestroy(void *stream)")
@@ -74,11 +76,16 @@ def stream_flags(runtime: Runtime, stream: int | None, flags: Any) -> None:
     flags[0] = runtime.streams.get(stream or 0, 0)
 
 
-@function("cudaStreamGetPriority(void *stream, int *priority)", "cudaStreamGetDevice(void *stream, int *device)")
-def stream_zero(runtime: Runtime, stream: int | None, value: Any) -> None:
-    """What is 0 for every stream: there is one device and one priority."""
+@function("cudaStreamGetPriority(void *stream, int *priority)")
+def stream_priority(runtime: Runtime, stream: int | None, priority: Any) -> None:
     check_stream(runtime, stream)
-    value[0] = 0
+    priority[0] = runtime.priorities.get(stream or 0, 0)
+
+
+@function("cudaStreamGetDevice(void *stream, int *device)")
+def stream_device(runtime: Runtime, stream: int | None, device: Any) -> None:
+    check_stream(runtime, stream)
+    device[0] = 0
 
 
 @function("cudaStreamIsCapturing(void *stream, int *status)")
@@ -102,9 +109,10 @@ def set_stream_attribute(runtime: Runtime, stream: int | None, *given: Any) -> N
 
 @function("cudaDeviceGetStreamPriorityRange(int *least, int *greatest)")
 def priorities(runtime: Runtime, least: Any, greatest: Any) -> None:
-    for answer in (least, greatest):
+    """What a stream has makes no difference here."""
+    for answer, value in ((least, 0), (greatest, GREATEST)):
         if answer:
-            answer[0] = 0
+            answer[0] = value
 
 
 def host_work(function: int | None, data: int | None) -> Work:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ptxsim.cuda.runtime import environment, inspect
+from ptxsim.cuda.runtime import environment, inspect, stubs_folder
 from ptxsim.cuda.runtime import program as programs
 from tests.helpers import ROOT
 
@@ -163,6 +163,42 @@ def test_a_program_without_ptx_for_the_machine_is_told(tmp_path, stored, target,
     command = [sys.executable, "-m", "ptxsim", "exec", "--target", target, program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1 and said in done.stderr
+
+
+DRIVER = """
+#include <cuda.h>
+#include <cstdio>
+int main() {
+  int least = 1, greatest = 1, value = 0, bytes = 0;
+  CUcontext context;
+  CUdevice device;
+  if (cuInit(0) || cuDeviceGet(&device, 0) || cuCtxCreate(&context, nullptr, 0, device)) return 1;
+  cuCtxGetStreamPriorityRange(&least, &greatest);
+  CUstream stream;
+  if (cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, -3) || cuStreamGetPriority(stream, &value)) return 2;
+  cuDeviceGetAttribute(&bytes, CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, device);
+  printf("%d %d %d %d\\n", least, greatest, value, bytes);
+}
+"""
+
+
+def test_a_program_of_the_driver_is_linked_and_run(tmp_path):
+    """The linker leaves the runtime out, of which nothing is used."""
+    (tmp_path / "driver.cpp").write_text(DRIVER)
+    command = [
+        "nvcc",
+        "-cudart",
+        "shared",
+        f"-L{stubs_folder()}",
+        "-o",
+        tmp_path / "driver",
+        tmp_path / "driver.cpp",
+        "-lcuda",
+    ]
+    subprocess.run(command, check=True, timeout=120)
+    command = [sys.executable, "-m", "ptxsim", "exec", tmp_path / "driver"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "0 -5 -3 134217728\n"), done.stderr  # as an H200 says
 
 
 def test_a_static_runtime_is_told(built):
