@@ -134,3 +134,39 @@ def test_ldmatrix(words, wrong):
         return [f.message for f in found.findings], dict(found.registers)
 
     same_on_both(outcome)
+
+
+PLACES = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 data)
+{{
+    .reg .b32 %r<4>, %s, %lane; .reg .b64 %a; .reg .pred %one;
+    ld.param.u64 %a, [data];
+    mov.u32 %lane, %laneid; setp.eq.u32 %one, %lane, 5;
+    mov.u32 %s, 32;
+    {before_load}
+    wmma.load.c.sync.aligned.row.m16n16k16.global.f16 {{%r0, %r1, %r2, %r3}}, [%a], %s;
+    {before_store}
+    wmma.store.d.sync.aligned.row.m16n16k16.global.f16 [%a+4096], {{%r0, %r1, %r2, %r3}}, %s;
+    ret;
+}}
+"""
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["loaded", "stored"])
+@pytest.mark.parametrize(
+    "change",
+    ["add.u64 %a, %a, 2;", "add.u64 %a, %a, 4;", "add.u64 %a, %a, 8;", "add.u64 %a, %a, 16;", "mov.u32 %s, 20;", "mov.u32 %s, 24;", "mov.u32 %s, 8;",
+     "@%one add.u64 %a, %a, 64;", "@%one mov.u32 %s, 64;", "@!%one mov.u32 %s, 16;"],
+)  # fmt: skip
+def test_places_that_lanes_do_not_agree_on_or_that_are_not_aligned(change, stored):
+    """Of fragments in memory: both engines do and say the same."""
+    text = PLACES.format(before_load="" if stored else change, before_store=change if stored else "")
+
+    def outcome(engine: str) -> tuple:
+        data = np.arange(4096, dtype=np.float32)
+        return data, facts(launch(text, [data], engine=engine))
+
+    same_on_both(outcome)
