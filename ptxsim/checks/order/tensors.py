@@ -97,19 +97,7 @@ def use(o: Order, slot: int, warp: int, mask: int, numbers: Array, site: int, fo
                 if is_before(o, slot, warp, mask, other, by_core):
                     known, since = int(other["warp"]), int(other["time"])
                 else:
-                    tell(
-                        o,
-                        found,
-                        UNFENCED,
-                        site,
-                        int(other["site"]),
-                        column,
-                        slot,
-                        warp,
-                        lowest(mask),
-                        int(other["warp"]),
-                        False,
-                    )
+                    unordered(o, found, UNFENCED, site, other, column, slot, warp, mask)
                     told = True
             mine = cell[0 if writes else 1 + warp]
             mine["warp"], mine["time"], mine["lanes"], mine["site"], mine["core"] = warp, o.n[NOW], mask, site, by_core
@@ -129,20 +117,15 @@ def free(o: Order, slot: int, warp: int, mask: int, numbers: Array, site: int, f
                 if other["time"] <= o.start[slot] or other["warp"] == warp:
                     continue
                 if not knows_lane(o, slot, warp, mask, other) and not is_before(o, slot, warp, mask, other, 0):
-                    tell(
-                        o,
-                        found,
-                        FREED,
-                        site,
-                        int(other["site"]),
-                        column,
-                        slot,
-                        warp,
-                        lowest(mask),
-                        int(other["warp"]),
-                        False,
-                    )
+                    unordered(o, found, FREED, site, other, column, slot, warp, mask)
                     return
+
+
+def unordered(
+    o: Order, found: Array, what: int, site: int, other: Array, column: int, slot: int, warp: int, mask: int
+) -> None:  # fmt: skip
+    """Note that a use of a column does not come after another warp's."""
+    tell(o, found, what, site, int(other["site"]), column, slot, warp, lowest(mask), int(other["warp"]), False)
 
 
 def cell_of(o: Order, slot: int, rank: int, column: int, group: int) -> int:
