@@ -27,7 +27,9 @@ pytestmark = [
 def built(tmp_path_factory):
     """The program with the shared runtime, and with the static one; built once for all processes of the test run."""
     pytest.importorskip("zstandard")
-    root = tmp_path_factory.getbasetemp().parent
+    root = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent  # of all workers of the run
     target = root / "features.o"
     with open(root / "features.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
