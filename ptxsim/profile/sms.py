@@ -13,8 +13,8 @@ from ptxsim.profile.lowering.machine_code import MachineProgram
 from ptxsim.profile.model.encode import Code, encode, parameters
 from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST
 from ptxsim.profile.model.figures import Figures
-from ptxsim.profile.model.replay_entries import for_replay
-from ptxsim.profile.model.sharing import atomic_rate, readers
+from ptxsim.profile.model.replay_entries import for_replay, warps_of
+from ptxsim.profile.model.sharing import atomic_rate, places_of, readers
 from ptxsim.profile.model.spins import awaited, last_turns, spin_loops
 from ptxsim.profile.model.trace import Trace
 
@@ -135,14 +135,9 @@ class Sms:
         from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS
 
         entries = self.trace.entries[self.trace.entries["code"] == CONST]
-        entries = entries[np.argsort(entries["cta"].astype(np.int64) << 32 | entries["warp"], kind="stable")]
-        warp = entries["cta"].astype(np.int64) << 32 | entries["warp"]
-        counts = entries["count"].astype(np.int64)
-        at = (
-            np.repeat(entries["first"], counts)
-            + np.arange(counts.sum())
-            - np.repeat(np.cumsum(counts) - counts, counts)
-        )
+        entries = entries[np.argsort(warps_of(entries), kind="stable")]
+        warp, counts = warps_of(entries), entries["count"].astype(np.int64)
+        at = places_of(entries["first"], counts)
         before = np.arange(len(warp)) - np.searchsorted(warp, warp)
         blocks = (self.trace.lines[at] >> 5) % CONSTANT_BLOCKS
         sms = np.repeat(entries["cta"] % self.figures.sms, counts)

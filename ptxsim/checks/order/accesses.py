@@ -52,10 +52,8 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
         elif event == Event.ASYNC_ISSUE and by_proxy and flags & FLAG_READ:
             how = READS | COPIES
         together = 1 + lane
-        if (
-            event == Event.ASYNC_READ and flags & FLAG_TENSORMAP
-        ):  # warps copy maps as one: what a lane has written is its warp's
-            how, together = READS, ANY
+        if event == Event.ASYNC_READ and flags & FLAG_TENSORMAP:
+            how, together = READS, ANY  # warps copy maps as one: what a lane has written is its warp's
     elif event == Event.ASYNC_READ:  # a product goes on reading until a wait: that is when it is remembered
         how, together = READS | FETCHES if bits & WARPGROUP else READS, ANY
         if by_proxy and not bits & WARPGROUP:

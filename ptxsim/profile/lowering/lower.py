@@ -27,10 +27,8 @@ from ptxsim.profile.model.figures import UNITS
 from ptxsim.types import Target, parse_target
 
 STEP = 8  # registers a thread is given at a time
-RESERVED, MARGIN = (
-    4,
-    7,
-)  # of them: for what no instruction of PTX names; and with what the assembler leaves free while it puts instructions in order
+RESERVED = 4  # of them: for what no instruction of PTX names
+MARGIN = 7  # the same, with what the assembler leaves free while it puts instructions in order
 # Where the constants of a launch have the sizes of CTA and grid, the stack's begin, what describes global memory, and parameters: bytes, on sm_90.
 SIZES, STACK, GLOBAL_MEMORY, PARAMETERS = 0x0, 0x28, 0x208, 0x210
 

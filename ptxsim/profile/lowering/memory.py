@@ -90,9 +90,8 @@ def wmma_fragment(assembly: Assembly, op: Op) -> list[MachineOp]:
     unit = "shared" if space == "shared" else "global"
     if op.words["type"].name == "f16" and len(assembly.writes(op)) == DOUBLED:
         assembly.absent.update(assembly.writes(op)[DOUBLED // 2 :])
-    rows = [
-        (assembly.new_slot(), assembly.new_slot()) for _ in range(min(count, 2))
-    ]  # every other row has its own address
+    # Every other row has its own address.
+    rows = [(assembly.new_slot(), assembly.new_slot()) for _ in range(min(count, 2))]
     address = [MachineOp("imad.wide", rows[0], reads, op.site), MachineOp("alu", rows[-1], rows[0], op.site)]
     accesses = [
         MachineOp(

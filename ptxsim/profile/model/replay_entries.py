@@ -18,7 +18,7 @@ def for_replay(trace: Trace, ctas: np.ndarray, loops: Loops = ()) -> tuple[np.nd
     those of its phase and the ones before (barriers).
     """
     rows = np.flatnonzero(np.isin(trace.entries["cta"], ctas))
-    rows = rows[np.argsort(_warps(trace.entries)[rows], kind="stable")]
+    rows = rows[np.argsort(warps_of(trace.entries)[rows], kind="stable")]
     entries = trace.entries[rows]
     sync = np.flatnonzero(np.isin(entries["code"], (ARRIVE, WAIT, LEAVE)))
     sync = sync[np.argsort(rows[sync])]  # in the order of the run
@@ -35,10 +35,10 @@ def for_replay(trace: Trace, ctas: np.ndarray, loops: Loops = ()) -> tuple[np.nd
         entries = entries[last_turns(entries, loops)]
     if not len(entries):
         return entries, np.zeros(0, np.int64), 0
-    return entries, np.concatenate([[0], np.flatnonzero(np.diff(_warps(entries))) + 1]), len(objects)
+    return entries, np.concatenate([[0], np.flatnonzero(np.diff(warps_of(entries))) + 1]), len(objects)
 
 
-def _warps(entries: np.ndarray) -> np.ndarray:
+def warps_of(entries: np.ndarray) -> np.ndarray:
     """A number for the warp of each entry, in the order of CTAs and their warps."""
     found: np.ndarray = entries["cta"].astype(np.int64) << 32 | entries["warp"]
     return found

@@ -18,7 +18,7 @@ def readers(trace: Trace, sms: int) -> tuple[float, int]:
     counts = trace.entries["count"][loads].astype(np.int64)
     if not counts.sum() and not len(trace.copied):
         return 1.0, 1 << 30
-    lines = trace.lines[_rows(trace.entries["first"][loads], counts)] >> 4
+    lines = trace.lines[places_of(trace.entries["first"][loads], counts)] >> 4
     kept = -(-sms // trace.modulus)
     copied = trace.copied // sms * kept + trace.copied % sms // trace.modulus
     sm = np.repeat(trace.entries["cta"][loads] % sms // trace.modulus, counts)
@@ -27,8 +27,8 @@ def readers(trace: Trace, sms: int) -> tuple[float, int]:
     return 1 + (len(pairs) / read - 1) * trace.modulus, read
 
 
-def _rows(first: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """first, first + 1, ... of each, as many as it counts, one after the other."""
+def places_of(first: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Where the lines of accesses are: first, first + 1, ... of each, as many as it counts, one after the other."""
     found: np.ndarray = np.arange(counts.sum()) + np.repeat(first - (np.cumsum(counts) - counts), counts)
     return found
 
@@ -52,6 +52,6 @@ def atomic_rate(figures: Figures, entries: np.ndarray, all_lines: np.ndarray) ->
     if not len(entries):
         return figures.atomic_units
     counts = entries["count"].astype(np.int64)
-    lines = distinct(all_lines[_rows(entries["first"], counts)] >> 4)
+    lines = distinct(all_lines[places_of(entries["first"], counts)] >> 4)
     chunks = len(distinct(lines // (figures.atomic_chunk // figures.l1_line)))
     return chunks * figures.atomic_units / (chunks + figures.atomic_units)  # chunks fall on units as chance has it

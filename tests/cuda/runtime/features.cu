@@ -6,21 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "expect.h"
+
 namespace cg = cooperative_groups;
-static int failures;
-#define EXPECT(condition)                                        \
-  do {                                                           \
-    if (!(condition)) {                                          \
-      printf("line %d: %s\n", __LINE__, #condition);             \
-      ++failures;                                                \
-    }                                                            \
-  } while (0)
-#define OK(call) EXPECT((call) == cudaSuccess)
-#define FAILS(error, call)                                       \
-  do {                                                           \
-    EXPECT((call) == (error));                                   \
-    EXPECT(cudaGetLastError() == (error));                       \
-  } while (0)
 
 struct Pair { float *out; int n; };
 __device__ int counter = 40;

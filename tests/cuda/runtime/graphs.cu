@@ -2,20 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
-static int failures;
-#define EXPECT(condition)                                        \
-  do {                                                           \
-    if (!(condition)) {                                          \
-      printf("line %d: %s\n", __LINE__, #condition);             \
-      ++failures;                                                \
-    }                                                            \
-  } while (0)
-#define OK(call) EXPECT((call) == cudaSuccess)
-#define FAILS(error, call)                                       \
-  do {                                                           \
-    EXPECT((call) == (error));                                   \
-    EXPECT(cudaGetLastError() == (error));                       \
-  } while (0)
+#include "expect.h"
 
 constexpr int N = 64;
 __device__ int offsets[N];
