@@ -24,6 +24,18 @@ ROOT = Path(__file__).parents[1]
 SAMPLES, CASES, DATA = ROOT / "samples", ROOT / "tests" / "cases", ROOT / "tests" / "data"
 
 
+def text_of(name: str) -> str:
+    """The text of a file below tests/."""
+    return (ROOT / "tests" / name).read_text()
+
+
+# Files that are whole tests: cases, samples, and of the kernels beside tests those that say what to expect.
+FILES = sorted(
+    [*SAMPLES.rglob("*.ptx"), *CASES.rglob("*.ptx")]
+    + [path for path in (ROOT / "tests").glob("*/*.ptx") if "// ptxsim: expect" in path.read_text()]
+)
+
+
 def launch(text: str, args: Sequence[Any] = (), grid: Any = 1, block: Any = 32, **options: Any) -> Run:
     """Launch the only kernel of a text; what is wrong is in the findings. `options` are those of `Kernel.launch`."""
     return Module.from_text(text).kernel().launch(grid, block, args, **{"on_error": "report", **options})

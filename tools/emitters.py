@@ -41,6 +41,7 @@ CONCERNED = {
     "cluster_barrier": ("clusters", "cluster_barrier"),
     "cp_async": ("cp_async", "lane_copies"),
     "mbarrier": ("mbarrier", "mbarriers"),
+    "pieces": ("wgmma tcgen05 memory", "product tensor_products warpgroup"),
     "warp_matrix": ("ldmatrix mma wmma", "compiled_matrix wmma_events fragments_alike"),
     "warpgroup": ("wgmma", "warpgroup product"),
     "": ("scalar memory atomics warp control barriers", "compiled compiled_code registers_alike splits slow_path detour_events alike"),

@@ -1,11 +1,9 @@
-"""Every .ptx file with directives, here and in samples/, does what it says; tests/engine/test_alike.py runs them in all ways."""
+"""Every .ptx file with expectations, here, in samples/ and beside other tests, does what it says; tests/engine/test_alike.py runs them in all ways."""
 
 import pytest
 
 from ptxsim.session.ptxfile.file import Options, run_file
-from tests.helpers import CASES, ROOT, SAMPLES
-
-FILES = sorted([*CASES.rglob("*.ptx"), *SAMPLES.rglob("*.ptx")])
+from tests.helpers import FILES, ROOT
 
 
 @pytest.mark.thin(5)

@@ -6,34 +6,12 @@ import pytest
 import ptxsim
 from ptxsim.layout import banks
 from ptxsim.session.ptxfile.file import Options, run_file
-from tests.helpers import SAMPLES, launch, run_text, same_on_both
+from tests.helpers import SAMPLES, launch, run_text, same_on_both, text_of
 from tests.jit.alike import alike
 
 LANE = np.arange(32)
 HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n"
-KERNEL = """// ptxsim: launch block=32
-// ptxsim: arg out = zeros(32,32):u32
-// ptxsim: expect banks.worst == 32
-.version 8.0
-.target sm_90a
-.address_size 64
-.visible .entry column(.param .u64 out)
-{
-    .shared .align 16 .b8 tile[4096];
-    .reg .b32 %r<8>;
-    .reg .b64 %rd<4>;
-    mov.u32 %r1, %tid.x;
-    mov.u32 %r2, tile;
-    shl.b32 %r3, %r1, 7;
-    add.s32 %r4, %r2, %r3;
-    st.shared.u32 [%r4+8], %r1;
-    ld.param.u64 %rd1, [out];
-    mul.wide.u32 %rd2, %r1, 128;
-    add.s64 %rd3, %rd1, %rd2;
-    st.global.u32 [%rd3], %r1;
-    ret;
-}
-"""
+KERNEL = text_of("checks/column.ptx")
 
 
 def counted(text, **registers):

@@ -9,44 +9,15 @@ import pytest
 
 from ptxsim.cli import main
 from ptxsim.programs import records
+from tests.helpers import ROOT
 
-ENDLESS = """// ptxsim: launch grid=4 block=64
-// ptxsim: arg data = zeros(64):u32
-.version 8.0
-.target sm_80
-.address_size 64
-.extern .func (.param .b32 status) vprintf(.param .b64 format, .param .b64 arguments);
-.global .align 1 .b8 begun[7] = {98, 101, 103, 117, 110, 10, 0};
-.visible .entry spin(.param .u64 data)
-{
-    .reg .b32 %r; .reg .b64 %d, %f; .reg .pred %p;
-    ld.param.u64 %d, [data];
-    mov.u32 %r, %tid.x;
-    setp.ne.u32 %p, %r, 0;
-    @%p bra L;
-    mov.u64 %f, begun;
-    cvta.global.u64 %f, %f;
-    {
-        .param .b64 one;
-        .param .b64 two;
-        .param .b32 answer;
-        st.param.b64 [one], %f;
-        st.param.b64 [two], 0;
-        call (answer), vprintf, (one, two);
-    }
-L:  add.u32 %r, %r, 1;
-    st.global.u32 [%d], %r;
-    bra L;
-}
-"""
+ENDLESS = str(ROOT / "tests" / "cli" / "endless.ptx")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT to another process")
-def test_ctrl_c(tmp_path):
-    file = tmp_path / "endless.ptx"
-    file.write_text(ENDLESS)
-    command = [sys.executable, "-m", "ptxsim", "run", str(file)]
+def test_ctrl_c():
+    command = [sys.executable, "-m", "ptxsim", "run", ENDLESS]
     variants = (
         ["--engine", "interpreter"],
         ["--engine", "compiled"],
@@ -82,18 +53,14 @@ def _hear_interrupts() -> None:
 
 
 @pytest.mark.slow
-def test_max_seconds(tmp_path, capsys, engine):
-    file = tmp_path / "endless.ptx"
-    file.write_text(ENDLESS)
-    assert main(["run", str(file), "--engine", engine, "--max-seconds", "1"]) == 1
+def test_max_seconds(capsys, engine):
+    assert main(["run", ENDLESS, "--engine", engine, "--max-seconds", "1"]) == 1
     assert "the limit is 1 seconds; warps are in the loop of lines" in capsys.readouterr().out
 
 
 @pytest.mark.slow
-def test_max_steps(tmp_path, capsys, engine):
-    file = tmp_path / "endless.ptx"
-    file.write_text(ENDLESS)
-    assert main(["run", str(file), "--engine", engine, "--max-steps", "5000"]) == 1
+def test_max_steps(capsys, engine):
+    assert main(["run", ENDLESS, "--engine", engine, "--max-steps", "5000"]) == 1
     assert "limit-reached" in capsys.readouterr().out
 
 

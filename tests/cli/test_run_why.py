@@ -5,45 +5,14 @@ import json
 import pytest
 
 from ptxsim.cli import main
-from tests.helpers import ROOT
+from tests.helpers import ROOT, text_of
 
-TEXT = """// ptxsim: launch grid=2 block=32
-// ptxsim: arg left = ramp(4,32):f32
-// ptxsim: arg out = zeros(4,32):f32
-// ptxsim: arg n = 3
-.version 8.3
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 p0, .param .u64 p1, .param .u32 p2)
-{
-    .reg .b32 %c, %t, %n;
-    .reg .f32 %v;
-    .reg .b64 %a, %y, %at;
-    ld.param.u64 %a, [p0];
-    ld.param.u64 %y, [p1];
-    mov.u32 %c, %ctaid.x;
-    mov.u32 %t, %tid.x;
-    mad.lo.u32 %n, %c, 32, %t;
-    mul.wide.u32 %at, %n, 4;
-    add.u64 %a, %a, %at;
-    add.u64 %y, %y, %at;
-    ld.global.f32 %v, [%a+128];
-    st.global.f32 [%y], %v;
-    ret;
-}
-"""
-
-
-@pytest.fixture
-def file(tmp_path):
-    path = tmp_path / "k.ptx"
-    path.write_text(TEXT)
-    return str(path)
+FILE = str(ROOT / "tests" / "cli" / "shifted_rows.ptx")
 
 
 @pytest.mark.parametrize("engine", ["interpreter", "compiled"])
-def test_elements_by_the_names_and_shapes_of_the_file(file, engine, capsys):
-    assert main(["run", file, "--engine", engine, "--why", "out[1,5]", "--why", "out[3,0]", "--why", "out[37]"]) == 0
+def test_elements_by_the_names_and_shapes_of_the_file(engine, capsys):
+    assert main(["run", FILE, "--engine", engine, "--why", "out[1,5]", "--why", "out[3,0]", "--why", "out[37]"]) == 0
     said = capsys.readouterr().out
     assert "out[1,5] is 69 after k, launch 0; it was 0 before" in said
     assert "stored at line 22 of the PTX by block (1,0,0) thread (5,0,0)" in said
@@ -53,25 +22,25 @@ def test_elements_by_the_names_and_shapes_of_the_file(file, engine, capsys):
     assert "arguments: n = 3" in said
 
 
-def test_json_keeps_standard_output_to_itself(file, capsys):
-    assert main(["run", file, "--format", "json", "--why", "out[1,5]"]) == 0
+def test_json_keeps_standard_output_to_itself(capsys):
+    assert main(["run", FILE, "--format", "json", "--why", "out[1,5]"]) == 0
     output = capsys.readouterr()
     assert json.loads(output.out)["findings"] == [] and "out[1,5] is 69" in output.err
 
 
-def test_questions_that_name_no_element(file, capsys):
-    assert main(["run", file, "--why", "out"]) == 2
+def test_questions_that_name_no_element(capsys):
+    assert main(["run", FILE, "--why", "out"]) == 2
     assert "names no element" in capsys.readouterr().err
-    assert main(["run", file, "--why", "outt[1]"]) == 2
+    assert main(["run", FILE, "--why", "outt[1]"]) == 2
     error = capsys.readouterr().err
     assert "no array argument is called 'outt'" in error and "out" in error
-    assert main(["run", file, "--why", "out[9,9]"]) == 0
+    assert main(["run", FILE, "--why", "out[9,9]"]) == 0
     assert "--why out[9,9]: it has the shape (4, 32)" in capsys.readouterr().out
 
 
-def test_a_launch_that_an_error_ends_is_not_told_of(file, tmp_path, capsys):
+def test_a_launch_that_an_error_ends_is_not_told_of(tmp_path, capsys):
     wrong = tmp_path / "wrong.ptx"
-    wrong.write_text(TEXT.replace("%a+128", "%a+1280000"))
+    wrong.write_text(text_of("cli/shifted_rows.ptx").replace("%a+128", "%a+1280000"))
     assert main(["run", str(wrong), "--why", "out[0]"]) == 1
     assert "--why: the launch did not come to its end" in capsys.readouterr().out
 

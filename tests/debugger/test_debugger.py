@@ -11,33 +11,10 @@ from ptxsim.debugger.expression import Expression, ExpressionError
 from ptxsim.debugger.session import Session
 from ptxsim.debugger.terminal import Terminal
 from ptxsim.source import Source
-from tests.helpers import CASES, SAMPLES
+from tests.helpers import CASES, SAMPLES, text_of
 
 GEMM = SAMPLES / "mma_gemm_conflicts.ptx"
-LOOP = """.version 8.0
-.target sm_90
-.address_size 64
-// ptxsim: launch grid=2 block=64
-// ptxsim: arg out = zeros(128):u32
-.entry k(.param .u64 out)
-{
-.reg .pred %p;
-.reg .b32 %r<6>;
-.reg .b64 %rd<4>;
-ld.param.u64 %rd1, [out];
-mov.u32 %r1, %tid.x;
-mov.u32 %r2, 0;
-loop:
-add.u32 %r2, %r2, %r1;
-add.u32 %r3, %r3, 1;
-setp.lt.u32 %p, %r3, 5;
-@%p bra loop;
-mul.wide.u32 %rd2, %r1, 4;
-add.u64 %rd3, %rd1, %rd2;
-st.global.u32 [%rd3], %r2;
-ret;
-}
-"""
+LOOP = text_of("debugger/sums.ptx")
 
 
 @pytest.fixture

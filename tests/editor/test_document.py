@@ -11,8 +11,9 @@ from ptxsim.editor.hover import hover
 from ptxsim.editor.quick import QuickCheck, judge
 from ptxsim.editor.worker import Worker
 from ptxsim.edits import changed
-from tests.editor.text import TEXT
-from tests.helpers import SAMPLES
+from tests.helpers import SAMPLES, text_of
+
+TEXT = text_of("editor/loop.ptx")
 
 
 def labels(text, piece):

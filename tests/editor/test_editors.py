@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.editor.text import TEXT
-from tests.helpers import ROOT
+from tests.helpers import ROOT, text_of
 
+TEXT = text_of("editor/loop.ptx")
 MISSPELT = TEXT.replace("ldmatrix", "ldmatrx")
 LAUNCHED = f"// ptxsim: launch grid=1 block=32\n// ptxsim: arg out = zeros(4):u32\n{TEXT}"
 PAGE = (ROOT / "docs" / "editors.md").read_text()

@@ -10,8 +10,9 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from tests.editor.client import Client, apply, place_of
-from tests.editor.text import TEXT
-from tests.helpers import SAMPLES
+from tests.helpers import SAMPLES, text_of
+
+TEXT = text_of("editor/loop.ptx")
 
 URI = "file:///k.ptx"
 

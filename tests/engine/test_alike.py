@@ -9,7 +9,7 @@ import pytest
 from native_code import LEFT, left
 
 from ptxsim.session.ptxfile.file import FileRun, Options, run_file
-from tests.helpers import CASES, ENGINES, ROOT, SAMPLES, facts
+from tests.helpers import ENGINES, FILES, ROOT, facts
 
 # What each file leaves to the interpreter, as tools/native_code.py keeps it: code that is right and slow is a defect, too.
 LEFT_OF = {file: [*rows] for file, rows in groupby(LEFT.read_text().splitlines(), lambda row: row.partition("\t")[0])}
@@ -32,9 +32,7 @@ def said(file: FileRun) -> list[tuple]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "path", sorted([*SAMPLES.rglob("*.ptx"), *CASES.rglob("*.ptx")]), ids=lambda path: str(path.relative_to(ROOT))
-)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_all_ways_to_run_a_file(path):
     one, other = (result(path, engine, banks=True) for engine in ENGINES)
     assert one.passed and one.checked > 0, [(f.line, f.name, f.message) for f in one.findings]

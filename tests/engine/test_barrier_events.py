@@ -3,25 +3,9 @@
 import numpy as np
 
 from ptxsim.machine.event import Event, Observer
-from tests.helpers import CASES, prepare, same_on_both
+from tests.helpers import CASES, prepare, same_on_both, text_of
 
-TEXT = """
-.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry k(.param .u64 out)
-{
-.reg .pred p; .reg .b32 n;
-mov.u32 n, 0;
-LOOP:
-bar.sync 0;
-bar.sync 1;
-add.u32 n, n, 1;
-setp.lt.u32 p, n, 3;
-@p bra LOOP;
-ret;
-}
-"""
+TEXT = text_of("engine/two_barriers.ptx")
 
 
 class Barriers(Observer):

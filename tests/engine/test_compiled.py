@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ptxsim.session.snippet import snippet
 from tests.engine.programs import Poller, Writer, body, compare, run, same_events
-from tests.helpers import facts, interrupted, launch, names, same_on_both
+from tests.helpers import interrupted, names, same_on_both
 
 
 @pytest.mark.slow
@@ -69,37 +69,6 @@ def test_registers_after_a_fault():
 def test_snippets_keep_every_register():
     text = ".reg .pred %q; mov.u32 %a, %tid.x; add.u32 %b, %a, 5; add.u32 %b, %b, 1; setp.gt.u32 %q, %b, 20; cvt.rn.f64.u32 %d, %b;"
     assert same_on_both(lambda engine: dict(snippet(text, warps=2, engine=engine).registers))
-
-
-@pytest.mark.slow
-def test_spin_lock_between_ctas_and_lanes():
-    text = """
-.version 7.0
-.target sm_80
-.address_size 64
-.visible .entry k(.param .u64 data, .param .u32 n)
-{
-    .reg .b32 %r<4>; .reg .b64 %d<2>; .reg .pred %p;
-    ld.param.u64 %d0, [data];
-again:
-    atom.global.cas.b32 %r0, [%d0], 0, 1;
-    setp.ne.u32 %p, %r0, 0;
-    @%p bra again;
-    ld.volatile.global.u32 %r1, [%d0+4];
-    add.u32 %r1, %r1, 1;
-    st.volatile.global.u32 [%d0+4], %r1;
-    membar.gl;
-    atom.global.exch.b32 %r2, [%d0], 0;
-    ret;
-}
-"""
-
-    def outcome(engine: str) -> tuple:
-        data = np.zeros(4, np.uint32)
-        return data, facts(launch(text, [data, 4], 2, 33, engine=engine))
-
-    data, (_, findings, _) = same_on_both(outcome)
-    assert data[:2].tolist() == [0, 66] and findings == []
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))])

@@ -64,3 +64,16 @@ def test_few_files_know_the_word_tcgen05():
     files = [path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py") if "tcgen05" in path.read_text()]
     assert len(files) <= 12, sorted(map(str, files))
     assert {path.parts[0] for path in files} <= ROOMS
+
+
+def test_kernels_that_a_person_could_run_are_files():
+    """A kernel in a string is short, or has holes that its test fills: fields of `format`, or words that it replaces."""
+    whole = []
+    for path in (PACKAGE.parent / "tests").rglob("*.py"):
+        words = re.findall(r'\.replace\("(\w+)"', path.read_text())
+        for node in ast.walk(parsed(path, r"\.entry")):
+            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            template = "{{" in text or text.count("{") != text.count("}") or any(word in text for word in words)
+            if ".entry" in text and text.count(";") > 10 and not template:
+                whole.append(f"{path.name}:{node.lineno}")
+    assert not whole, f"kernels that should be .ptx files with directives: {', '.join(whole)}"

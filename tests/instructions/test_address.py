@@ -8,7 +8,6 @@ from ptxsim.instructions.cache_policy import fractional
 from ptxsim.instructions.cluster_address import cta_rank, is_space, map_address
 from ptxsim.machine.memory import LOCAL_WINDOW, SHARED_RESERVED, SHARED_WINDOW
 from ptxsim.types import TYPES
-from tests.helpers import launch
 from tests.machine.bench import LANE, Bench, lanes
 
 U32 = TYPES["u32"]
@@ -73,26 +72,3 @@ def test_policies_are_those_libraries_write_as_constants():
         assert int(fractional(port, None, primary=priority)[0]) == word
         assert int(fractional(port, lanes(1.0, np.float32), primary=priority)[0]) == word
     assert int(fractional(port, lanes(0.5, np.float32), primary="L2::evict_last")[0]) == 0x1470000000000000
-
-
-NARROW = """\
-.version 8.7
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 p) {
-    .reg .b16 %h; .reg .s16 %i; .reg .b32 %r<5>; .reg .b64 %d<2>; .shared .b32 s[10240];
-    mov.u32 %r0, %tid.x; mov.u32 %r1, s; mad.lo.u32 %r1, %r0, 1200, %r1; cvt.u16.u32 %h, %r1; cvt.u16.u32 %i, %r1;
-    st.shared.u32 [%h], %r0; ld.shared.u32 %r2, [%i]; atom.shared.add.u32 %r3, [%h], 1; cvt.rna.tf32.f32 %r4, 0f3F801FFF;
-    ld.param.u64 %d0, [p]; mad.wide.u32 %d0, %r0, 12, %d0; st.global.u32 [%d0], %r2; st.global.u32 [%d0+4], %r3;
-    st.global.u32 [%d0+8], %r4;
-    ret;
-}
-"""
-
-
-def test_registers_of_16_bits_hold_addresses_without_sign(engine):
-    found = np.zeros((32, 3), np.uint32)
-    assert launch(NARROW, [found], engine=engine).findings == []
-    np.testing.assert_array_equal(found[:, 0], np.arange(32))
-    np.testing.assert_array_equal(found[:, 1], np.arange(32))
-    assert (found[:, 2] & 0xFFFFE000 == 0x3F802000).all()

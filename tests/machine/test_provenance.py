@@ -5,7 +5,7 @@ import pytest
 
 import ptxsim
 from ptxsim.engine.analysis.fragment_flow import types_match
-from tests.helpers import launch, names
+from tests.helpers import launch, names, text_of
 
 KERNEL = """.version 8.7
 .target {target}
@@ -148,37 +148,7 @@ def test_fragments_of_wmma(name, engine):
 
 def test_accumulators_of_a_warpgroup(engine):
     """The D of wgmma, converted bit by bit rather than in value, as the A of the next."""
-    text = """.version 8.0
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 out) {
-    .reg .b32 %r<12>; .reg .f32 %f<4>; .reg .b64 %rd<4>;
-    .shared .align 128 .b8 tile[2048];
-    mov.u32 %r0, %tid.x;
-    mul.lo.u32 %r1, %r0, 0x9e3779b1;
-    and.b32 %r1, %r1, 0x3fff3fff;
-    mov.u32 %r2, tile;
-    shl.b32 %r3, %r0, 4;
-    add.u32 %r3, %r2, %r3;
-    st.shared.v4.b32 [%r3], {%r1, %r1, %r1, %r1};
-    fence.proxy.async;
-    bar.sync 0;
-    shr.u32 %r4, %r2, 4;
-    cvt.u64.u32 %rd1, %r4;
-    or.b64 %rd1, %rd1, 0x0000001000080000;
-    mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;
-    wgmma.fence.sync.aligned;
-    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, {%r1,%r1,%r1,%r1}, %rd1, 1, 1, 1, 0;
-    wgmma.commit_group.sync.aligned;
-    wgmma.wait_group.sync.aligned 0;
-    mov.b32 %r5, %f0; mov.b32 %r6, %f1; mov.b32 %r7, %f2; mov.b32 %r8, %f3;
-    wgmma.fence.sync.aligned;
-    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, {%r5,%r6,%r7,%r8}, %rd1, 1, 1, 1, 0;
-    wgmma.commit_group.sync.aligned;
-    wgmma.wait_group.sync.aligned 0;
-    ret;
-}
-"""
+    text = text_of("machine/bits_of_accumulators.ptx")
     run = launch(text, [np.zeros(4)], block=128, engine=engine, checks="all")
     assert "fragment-mismatch" in names(run.findings)
     module = ptxsim.Module.from_text(text)

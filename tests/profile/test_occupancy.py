@@ -12,6 +12,7 @@ from ptxsim.machine.special import multiprocessors, resident_warps
 from ptxsim.profile.model.figures import H200, MACHINES
 from ptxsim.profile.model.occupancy import occupancy
 from ptxsim.types import Target
+from tests.helpers import text_of
 
 
 @pytest.mark.parametrize(
@@ -48,11 +49,6 @@ def test_a_launch_and_its_cycles_are_of_one_machine(number):
 
 def test_ctas_of_one_warp_take_slots_of_all_sub_cores():
     """An SM holds 32 of them, a sub-core 16 warps: the replay wrote past its table of warps."""
-    text = (
-        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 X)\n{\n.reg .b32 %t, %v;\n.reg .b64 %x;\n"
-        "ld.param.u64 %x, [X];\nmov.u32 %t, %ctaid.x;\nmad.wide.u32 %x, %t, 4, %x;\nld.global.u32 %v, [%x];\n"
-        "add.u32 %v, %v, 1;\nst.global.u32 [%x], %v;\nret;\n}\n"
-    )
-    kernel, x = Module.from_text(text).kernel("k"), np.zeros(132 * 20, np.uint32)
+    kernel, x = Module.from_text(text_of("profile/one_warp_ctas.ptx")).kernel("k"), np.zeros(132 * 20, np.uint32)
     run = kernel.launch(len(x), 32, [x], profile=True, checks="none")
     assert run.cycles is not None and run.cycles > 0

@@ -14,54 +14,14 @@ from ptxsim.report.text import render, render_concise
 from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
 from ptxsim.source_lines import SourceLine, line_table
+from tests.helpers import ROOT, text_of
 
-CUDA = """\
-__device__ int swapped(int* s, int t) { return s[63 - t]; }
-__global__ void rev(int* d) {
-  __shared__ int s[64];
-  int t = threadIdx.x;
-  s[t] = d[t];
-  d[t] = swapped(s, t);
-}
-"""
-PTX = """\
-// ptxsim: launch block=64
-// ptxsim: arg d = ints(64):u32
-.version 9.0
-.target sm_90
-.address_size 64
-.visible .entry _Z3revPi(.param .u64 d)
-{
-    .reg .b32 %r<5>;
-    .reg .b64 %rd<3>;
-    .loc 1 2 0
-    .shared .align 4 .b8 _ZZ3revPiE1s[256];
-    ld.param.u64 %rd1, [d];
-    .loc 1 5 3
-    mov.u32 %r1, %tid.x;
-    mul.wide.u32 %rd2, %r1, 4;
-    add.s64 %rd1, %rd1, %rd2;
-    ld.global.u32 %r2, [%rd1];
-    shl.b32 %r3, %r1, 2;
-    mov.u32 %r4, _ZZ3revPiE1s;
-    add.s32 %r3, %r4, %r3;
-    st.shared.u32 [%r3], %r2;
-    .loc 1 1 41, function_name $L__info_string0, inlined_at 1 6 3
-    xor.b32 %r3, %r3, 252;
-    ld.shared.u32 %r2, [%r3];
-    .loc 1 6 3
-    st.global.u32 [%rd1], %r2;
-    ret;
-}
-.file 1 "somewhere/rev.cu"
-"""
+REV = ROOT / "tests" / "report" / "rev.ptx"  # beside rev.cu, as which it stands
 
 
 @pytest.fixture
-def finding(tmp_path):
-    (tmp_path / "rev.cu").write_text(CUDA)
-    (tmp_path / "rev.ptx").write_text(PTX)
-    (found,) = run_file(tmp_path / "rev.ptx", options=Options(checks="all")).findings
+def finding():
+    (found,) = run_file(REV, options=Options(checks="all")).expected
     return found
 
 
@@ -73,28 +33,28 @@ def test_a_finding_knows_its_line_of_cuda(finding):
     assert (record["source_line"], record["inlined_at"]) == (1, ["somewhere/rev.cu:6"])
 
 
-def test_the_report_begins_with_the_line_of_cuda(finding, tmp_path):
+def test_the_report_begins_with_the_line_of_cuda(finding):
     lines = render(finding).split("\n")
     assert lines[0].endswith("at s+128 (0x480), which warp 1 writes without order between the two")
-    assert lines[1].endswith(f"--> {tmp_path / 'rev.cu'}:1:41")
+    assert lines[1].endswith(f"--> {REV.with_suffix('.cu')}:1:41")
     assert lines[3].strip() == "1 | __device__ int swapped(int* s, int t) { return s[63 - t]; }"
     assert any(line.strip() == "5 |   s[t] = d[t];" for line in lines)
     assert "    ... inlined at somewhere/rev.cu:6" in [line.replace("   ...", "    ...") for line in lines]
-    assert any(line.endswith(f"--> {tmp_path / 'rev.ptx'}:24:5") for line in lines)
+    assert any(line.endswith(f"--> {REV}:24:5") for line in lines)
 
 
-def test_other_formats_point_at_it_too(finding, tmp_path):
-    assert render_concise([finding]).startswith(f"{tmp_path / 'rev.cu'}:1:41: error[PTX421]")
-    assert f"file={tmp_path / 'rev.cu'},line=1,col=41" in to_github([finding])
+def test_other_formats_point_at_it_too(finding):
+    assert render_concise([finding]).startswith(f"{REV.with_suffix('.cu')}:1:41: error[PTX421]")
+    assert f"file={REV.with_suffix('.cu')},line=1,col=41" in to_github([finding])
     assert "between line 5 (PTX: 21) and line 1 (PTX: 24)" in to_github([finding])
-    assert f"{tmp_path / 'rev.ptx'}:24: ld.shared.u32 %25r2, [%25r3];" in to_github([finding])
+    assert f"{REV}:24: ld.shared.u32 %25r2, [%25r3];" in to_github([finding])
     result = json.loads(to_sarif([finding], "1"))["runs"][0]["results"][0]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("rev.cu")
     assert result["relatedLocations"][-1]["physicalLocation"]["region"]["startLine"] == 24
 
 
 def test_without_the_file_the_line_is_named():
-    found = Finding("trap", "stopped", 24).of(Source(PTX, "k.ptx"))
+    found = Finding("trap", "stopped", 24).of(Source(text_of("report/rev.ptx"), "k.ptx"))
     assert "--> somewhere/rev.cu:1:41" in render(found)
     assert "file=k.ptx,line=24" in to_github([found])
 
@@ -160,11 +120,8 @@ def test_names_of_templates_fit_into_a_line():
     assert short_name(AGENT, 60).endswith("…") and len(short_name(AGENT, 60)) == 60
 
 
-def test_tables_show_the_line_of_cuda_above_its_rows(tmp_path):
-    (tmp_path / "rev.cu").write_text(CUDA)
-    path = tmp_path / "rev.ptx"
-    path.write_text(PTX)
-    result = run_file(Source.from_file(path), options=Options(profile=1))
+def test_tables_show_the_line_of_cuda_above_its_rows():
+    result = run_file(Source.from_file(REV), options=Options(profile=1))
     shared, outer = banks.table(result, width=120).split("global memory")
     lines = [line.strip() for line in shared.splitlines()]
     above = lines.index("rev.cu:5  s[t] = d[t];")

@@ -4,108 +4,9 @@ import numpy as np
 import pytest
 
 import ptxsim
+from tests.helpers import text_of
 
-LIST = """
-.version 8.0
-.target sm_90a
-.address_size 64
-.global .u32 count = 40;
-.global .u64 here = count;
-
-// Puts a node of 16 bytes (value, next) before a list and makes it the head.
-.visible .entry push(.param .u64 head, .param .u64 node, .param .u64 value)
-{
-    .reg .u64 %h, %n, %v, %old;
-    .reg .u32 %c;
-    ld.param.u64 %h, [head];
-    ld.param.u64 %n, [node];
-    ld.param.u64 %v, [value];
-    ld.global.u64 %old, [%h];
-    st.global.v2.u64 [%n], {%v, %old};
-    st.global.u64 [%h], %n;
-    ld.global.u32 %c, [count];
-    add.u32 %c, %c, 1;
-    st.global.u32 [count], %c;
-    ret;
-}
-
-// Adds up the values of a list.
-.visible .entry total(.param .u64 head, .param .u64 out)
-{
-    .reg .u64 %n, %v, %sum, %o;
-    .reg .pred %end;
-    ld.param.u64 %n, [head];
-    ld.param.u64 %o, [out];
-    mov.u64 %sum, 0;
-    ld.global.u64 %n, [%n];
-LOOP:
-    setp.eq.u64 %end, %n, 0;
-    @%end bra DONE;
-    ld.global.v2.u64 {%v, %n}, [%n];
-    add.u64 %sum, %sum, %v;
-    bra LOOP;
-DONE:
-    st.global.u64 [%o], %sum;
-    ret;
-}
-"""
-
-STATIC = """
-.version 8.0
-.target sm_90a
-.address_size 64
-.visible .entry ticket(.param .u64 out)
-{
-    .global .u32 next = 7;
-    .reg .u64 %o;
-    .reg .u32 %n;
-    ld.param.u64 %o, [out];
-    atom.global.add.u32 %n, [next], 1;
-    st.global.u32 [%o], %n;
-    ret;
-}
-.visible .entry other(.param .u64 out)
-{
-    .global .u32 mine = 100;
-    .reg .u64 %o;
-    .reg .u32 %n;
-    ld.param.u64 %o, [out];
-    atom.global.add.u32 %n, [mine], 1;
-    st.global.u32 [%o], %n;
-    ret;
-}
-"""
-
-HEAP = """
-.version 8.0
-.target sm_90a
-.address_size 64
-.extern .func (.param .b64 p) malloc (.param .b64 n);
-.visible .entry keep(.param .u64 where)
-{
-    .reg .u64 %w, %p;
-    ld.param.u64 %w, [where];
-    {
-        .param .b64 n; .param .b64 p;
-        st.param.b64 [n], 64;
-        call.uni (p), malloc, (n);
-        ld.param.b64 %p, [p];
-    }
-    st.u64 [%p], 1234;
-    st.global.u64 [%w], %p;
-    ret;
-}
-.visible .entry use(.param .u64 where, .param .u64 out)
-{
-    .reg .u64 %w, %o, %v;
-    ld.param.u64 %w, [where];
-    ld.param.u64 %o, [out];
-    ld.global.u64 %w, [%w];
-    ld.u64 %v, [%w];
-    st.global.u64 [%o], %v;
-    ret;
-}
-"""
+LIST = text_of("session/linked_list.ptx")
 
 
 @pytest.fixture
@@ -149,7 +50,10 @@ def test_every_loaded_module_has_variables_of_its_own(device, module, engine):
 
 
 def test_variables_of_function_bodies_are_kept_too(device, engine):
-    module, out = device.module(ptxsim.Module.from_text(STATIC)), device.array(np.zeros(1, np.uint32))
+    module, out = (
+        device.module(ptxsim.Module.from_text(text_of("session/variables_of_bodies.ptx"))),
+        device.array(np.zeros(1, np.uint32)),
+    )
     found = []
     for name in ("ticket", "other", "ticket", "other"):
         module.kernel(name).launch(1, 1, [out], engine=engine)
@@ -177,26 +81,9 @@ def test_arrays_with_an_offset_or_without_elements(device, module, engine):
 
 def test_ctas_on_threads_see_the_device(device):
     """More threads than one repeat the launch in order where they must; pointers are the same for all."""
-    text = """
-    .version 8.0
-    .target sm_90a
-    .address_size 64
-    .visible .entry fill(.param .u64 table)
-    {
-        .reg .u64 %t, %p; .reg .u32 %c, %i;
-        ld.param.u64 %t, [table];
-        mov.u32 %c, %ctaid.x;
-        mov.u32 %i, %tid.x;
-        mad.wide.u32 %t, %c, 8, %t;
-        ld.global.u64 %p, [%t];
-        mad.wide.u32 %p, %i, 4, %p;
-        st.global.u32 [%p], %c;
-        ret;
-    }
-    """
     rows = [device.malloc(128) for _ in range(8)]
     table = device.array(np.array(rows, np.uint64))
-    device.launch(ptxsim.Module.from_text(text).kernel(), 8, 32, [table], jobs=2)
+    device.launch(ptxsim.Module.from_text(text_of("session/rows.ptx")).kernel(), 8, 32, [table], jobs=2)
     assert [device.view(row, 32, "u32").tolist() for row in rows] == [[cta] * 32 for cta in range(8)]
 
 
@@ -235,7 +122,11 @@ def test_a_plain_module_is_loaded_when_it_is_launched(device, engine):
 
 
 def test_what_device_code_allocates_lasts(device, engine):
-    module, where, out = device.module(ptxsim.Module.from_text(HEAP)), device.malloc(8), np.zeros(1, np.uint64)
+    module, where, out = (
+        device.module(ptxsim.Module.from_text(text_of("session/kept_on_the_heap.ptx"))),
+        device.malloc(8),
+        np.zeros(1, np.uint64),
+    )
     module.kernel("keep").launch(1, 1, [where], engine=engine)
     module.kernel("use").launch(1, 1, [where, out], engine=engine)
     assert out[0] == 1234

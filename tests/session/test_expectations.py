@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ptxsim import arrays
 from ptxsim.diagnostic import PtxError
 from ptxsim.session.ptxfile.expectations import check_comparison, explain_difference, parse_comparison
-from tests.helpers import run_text
+from tests.helpers import run_text, text_of
 
 
 def check(text, **names):
@@ -349,35 +349,14 @@ def test_a_larger_error_is_given_no_tolerance():
     assert check("D == A", A=np.zeros(4, np.int32), D=np.ones(4, np.int32))[0].help is None
 
 
-CONFLICT = """// ptxsim: launch block=32
-// ptxsim: expect EXPECTED
-.version 8.0
-.target sm_90a
-.address_size 64
-.visible .entry column()
-{
-    .shared .align 16 .b8 tile[8192];
-    .reg .b32 %lane, %at;
-    mov.u32 %lane, %laneid;
-    mad.lo.u32 %at, %lane, 128, 1024;
-    st.shared.u32 [%at], %lane;
-    bar.warp.sync -1;
-    mad.lo.u32 %at, %lane, 8, 1024;
-    st.shared.u32 [%at], %lane;
-    ret;
-}
-"""
-
-
 @pytest.mark.parametrize("expected", ["banks.worst == 1", "banks.wavefronts == banks.ideal", "banks.excess < 5"])
 def test_a_failed_expectation_of_banks_names_the_instruction(expected):
-    (found,) = run_text(CONFLICT.replace("EXPECTED", expected)).findings
+    (found,) = run_text(text_of("checks/column.ptx"), expects=(expected,)).findings
     assert found.name == "expectation-failed"
     (label,) = found.labels
-    assert (label.line, label.text) == (12, "32 lanes, 128 B apart: all on the same bank")
+    assert (label.line, label.text) == (16, "32 lanes, 128 B apart: all on the same bank")
     assert found.help.startswith("row pitch 132 B -> 1 wavefront instead of 32")
 
 
 def test_counts_of_banks_that_may_be_expected():
-    text = CONFLICT.replace("EXPECTED", "banks.conflicts == banks.excess == 32")
-    assert run_text(text).findings == []
+    assert run_text(text_of("checks/column.ptx"), expects=("banks.conflicts == banks.excess == 31",)).findings == []

@@ -6,32 +6,9 @@ import pytest
 from ptxsim.arrays import save
 from ptxsim.diagnostic import PtxError
 from ptxsim.session.ptxfile.file import Options, run_file
-from tests.helpers import names, run_text
+from tests.helpers import names, run_text, text_of
 
-KERNEL = """\
-.version 8.0
-.target sm_90a
-.address_size 64
-.visible .entry twice(.param .u64 out, .param .u64 in, .param .u32 n)
-{
-    .reg .b32 %r<6>;
-    .reg .b64 %rd<5>;
-    .reg .pred %p<2>;
-    mov.u32 %r1, %tid.x;
-    ld.param.u32 %r2, [n];
-    setp.ge.u32 %p1, %r1, %r2;
-    @%p1 ret;
-    ld.param.u64 %rd1, [out];
-    ld.param.u64 %rd2, [in];
-    mul.wide.u32 %rd3, %r1, 4;
-    add.s64 %rd1, %rd1, %rd3;
-    add.s64 %rd2, %rd2, %rd3;
-    ld.global.u32 %r3, [%rd2];
-    add.s32 %r4, %r3, %r3;
-    st.global.u32 [%rd1], %r4;
-    ret;
-}
-"""
+KERNEL = text_of("session/twice.ptx")
 LAUNCH = "// ptxsim: launch grid=1 block=32\n"
 ARGUMENTS = "// ptxsim: arg out = zeros(32):s32  in = ints(32):s32  n = 32\n"
 
@@ -153,24 +130,7 @@ def test_several_schedules_merge_their_findings():
     assert names(result.findings) == ["out-of-bounds"]
 
 
-# The warp whose atomic comes last has the word, and the order of warps is the schedule's.
-LAST_ONE = """\
-// ptxsim: launch grid=1 block=128
-// ptxsim: arg D = zeros(1):u32
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 D)
-{
-    .reg .b64 %D;
-    .reg .b32 %t, %old;
-    ld.param.u64 %D, [D];
-    mov.u32 %t, %tid.x;
-    shr.u32 %t, %t, 5;
-    atom.global.exch.b32 %old, [%D], %t;
-    ret;
-}
-"""
+LAST_ONE = text_of("session/last_warp.ptx")
 
 
 def test_what_another_schedule_changes_is_an_error():
@@ -204,46 +164,7 @@ def test_bad_directives_are_raised():
         run_file("/no/such/file.ptx")
 
 
-TENSOR_COPY = """\
-// ptxsim: launch block=32
-// ptxsim: arg A = tensormap(ramp(8,64):f16, box=64x8, swizzle=128B)   out = zeros(8,64):f16
-// ptxsim: expect out[0] == A[0]
-// ptxsim: expect out[1, 0:8] == A[1, 8:16]
-.version 8.6
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .align 64 .b8 A[128], .param .u64 out)
-{
-    .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .pred %p<3>;
-    .shared .align 8 .b64 full;
-    .shared .align 1024 .b8 tile[1024];
-    mov.u32 %r1, %tid.x;
-    mov.b64 %rd1, A;
-    cvta.param.u64 %rd1, %rd1;
-    setp.ne.u32 %p1, %r1, 0;
-    mov.u32 %r2, full;
-    mov.u32 %r3, tile;
-    @%p1 bra W;
-    mbarrier.init.shared.b64 [%r2], 1;
-    fence.mbarrier_init.release.cluster;
-W:  bar.warp.sync -1;
-    @%p1 bra L;
-    mbarrier.arrive.expect_tx.shared.b64 %rd2, [%r2], 1024;
-    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r3], [%rd1, {0, 0}], [%r2];
-L:  mbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0;
-    @!%p2 bra L;
-    shl.b32 %r4, %r1, 5;
-    add.u32 %r5, %r3, %r4;
-    ld.shared.v2.b64 {%rd3, %rd4}, [%r5];
-    ld.shared.v2.b64 {%rd5, %rd6}, [%r5+16];
-    ld.param.u64 %rd7, [out];
-    cvt.u64.u32 %rd2, %r4;
-    add.s64 %rd7, %rd7, %rd2;
-    st.global.v2.b64 [%rd7], {%rd3, %rd4};
-    st.global.v2.b64 [%rd7+16], {%rd5, %rd6};
-    ret;
-}
-"""
+TENSOR_COPY = text_of("session/swizzled_tile.ptx")
 
 
 def test_a_tensor_map_is_an_argument_and_its_name_the_array():

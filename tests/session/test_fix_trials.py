@@ -11,6 +11,7 @@ from ptxsim.session.inspect import fix_trials
 from ptxsim.session.inspect.fix_trials import with_tried_fixes
 from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
+from tests.helpers import ROOT
 
 # Kinds whose cause one change of the text can take away: the bad example of the page of each is put right by its own fix.
 CURABLE = [
@@ -40,39 +41,16 @@ def test_a_fix_that_does_not_help_is_left_out():
     assert kept.notes[-2:] == ("tried: a comment: it does not help", "tried: nonsense: it does not help")
 
 
-TWICE = """\
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k()
-{
-    .shared .align 4 .b8 s[256];
-    .reg .b32 %t, %mine, %other, %x, %s;
-    mov.u32 %t, %tid.x;
-    mov.u32 %s, s;
-    mad.lo.u32 %mine, %t, 4, %s;
-    xor.b32 %other, %mine, 128;
-    st.shared.u32 [%mine], %t;
-    ld.shared.u32 %x, [%other];
-    bar.sync 0;
-    st.shared.u32 [%mine], %x;
-    ld.shared.u32 %x, [%other];
-    ret;
-}
-"""
-
-
 def test_of_two_lines_that_say_the_same_each_has_its_fix(monkeypatch):
     options = Options(engine="interpreter")
 
-    def fixes(text):
-        source = Source("// ptxsim: launch block=64\n" + text, "e.ptx")
-        found = with_tried_fixes(run_file(source, None, options), None, options).findings
+    def fixes():
+        found = with_tried_fixes(run_file(ROOT / "tests/session/two_races.ptx", None, options), None, options).findings
         return [{fix.tried for fix in finding.fixes} for finding in found if finding.name == "race-shared"]
 
-    assert fixes(TWICE) == [{"tried: this is gone, 1 other is left"}] * 2
+    assert fixes() == [{"tried: this is gone, 1 other is left"}] * 2
     monkeypatch.setattr(fix_trials, "SECONDS", -1.0)
-    assert fixes(TWICE) == [{""}] * 2
+    assert fixes() == [{""}] * 2
 
 
 TEXT = "{\n\t.reg .b32 %r<4>; // four\n\t{\n\t.reg .b32 a;\n\t}\n\t@%p add.u32 x, x, 1; // why\n\tmma {a, b},\n\t\t{c; };\nl: sub.u32 x, x, 1; ret;\n}\n"

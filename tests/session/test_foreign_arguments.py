@@ -8,43 +8,10 @@ import pytest
 from ptxsim import KernelError, Module, PtxError
 from ptxsim.cli import main
 from ptxsim.session.foreign_arguments import struct_bytes
-from tests.helpers import run_text
+from tests.helpers import ROOT, run_text, text_of
 
 # axpy of a structure { float* x; const float* y; int n; float a; } by value, 24 bytes.
-TEXT = """\
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry axpy(.param .align 8 .b8 p[24])
-{
-    .reg .pred %out;
-    .reg .b32 %i, %n;
-    .reg .f32 %a, %u, %v;
-    .reg .b64 %x, %y, %off;
-    ld.param.u64 %x, [p];
-    ld.param.u64 %y, [p+8];
-    ld.param.u32 %n, [p+16];
-    ld.param.f32 %a, [p+20];
-    mov.u32 %i, %tid.x;
-    setp.ge.s32 %out, %i, %n;
-    @%out ret;
-    mul.wide.u32 %off, %i, 4;
-    add.u64 %x, %x, %off;
-    add.u64 %y, %y, %off;
-    ld.global.f32 %u, [%x];
-    ld.global.f32 %v, [%y];
-    fma.rn.f32 %u, %a, %v, %u;
-    st.global.f32 [%x], %u;
-    ret;
-}
-.visible .entry fill(.param .align 8 .b8 q[8])
-{
-    .reg .b64 %q;
-    ld.param.u64 %q, [q];
-    st.global.u32 [%q], 7;
-    ret;
-}
-"""
+TEXT = text_of("session/structures.ptx")
 
 
 def arrays():
@@ -110,14 +77,8 @@ def test_torch_tensors_of_the_cpu():
 @pytest.mark.parametrize(
     "given", [("zeros(1):u32", "3"), ("1=3", "0=zeros(1):u32"), ("_Z4fillPji_param_1=3", "_Z4fillPji_param_0=zeros(1):u32")]
 )  # fmt: skip
-def test_the_command_line_names_kernels_and_arguments(entry, given, tmp_path, capsys):
-    path = tmp_path / "fill.ptx"
-    path.write_text(
-        ".version 8.0\n.target sm_90\n.address_size 64\n"
-        ".visible .entry _Z4fillPji(.param .u64 _Z4fillPji_param_0, .param .u32 _Z4fillPji_param_1)\n"
-        "{\n.reg .b64 %x;\n.reg .b32 %n;\nld.param.u64 %x, [_Z4fillPji_param_0];\nld.param.u32 %n, [_Z4fillPji_param_1];\n"
-        "st.global.u32 [%x], %n;\nret;\n}\n.visible .entry _Z5otherv()\n{\nret;\n}\n"
-    )
+def test_the_command_line_names_kernels_and_arguments(entry, given, capsys):
+    path = ROOT / "tests" / "session" / "mangled_names.ptx"
     arguments = [word for each in given for word in ("--arg", each)]
     for value, code in (3, 0), (4, 1):
         expected = f"_Z4fillPji_param_0 == {value}"

@@ -11,7 +11,7 @@ import pytest
 from ptxsim import snippet
 from ptxsim.numerics import matmul, product
 from ptxsim.numerics.host import ieee
-from tests.helpers import launch
+from tests.helpers import launch, text_of
 
 MXCSR = 28  # bytes into fenv_t
 FLUSH, UP = 0x8040, 0x4000
@@ -65,25 +65,7 @@ def test_snippets(engine, bits):
         assert np.array_equal(one.view(np.uint8), other.view(np.uint8))
 
 
-KERNEL = """
-.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry k(.param .u64 data)
-{
-    .reg .b32 %r<3>; .reg .f32 %f<3>; .reg .b64 %d<3>;
-    ld.param.u64 %d0, [data];
-    mov.u32 %r0, %tid.x;
-    mov.u32 %r1, %ctaid.x;
-    mad.lo.u32 %r0, %r1, 32, %r0;
-    mul.wide.u32 %d1, %r0, 4;
-    add.u64 %d0, %d0, %d1;
-    ld.global.f32 %f0, [%d0];
-    fma.rn.f32 %f1, %f0, 0f3F000001, %f0;
-    st.global.f32 [%d0], %f1;
-    ret;
-}
-"""
+KERNEL = text_of("session/subnormal_sums.ptx")
 
 
 @pytest.mark.parametrize("bits", [FLUSH, UP], ids=["flush", "upward"])

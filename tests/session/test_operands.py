@@ -8,36 +8,9 @@ from ptxsim.report.operands import matrix_text, operand_text
 from ptxsim.session.inspect.operands import Place, parse_place
 from ptxsim.session.ptxfile.file import Options, run_file
 from ptxsim.source import Source
-from tests.helpers import ROOT, SAMPLES, run_text
+from tests.helpers import ROOT, SAMPLES, run_text, text_of
 
-PRODUCT = """\
-// ptxsim: launch grid=2 block=64
-// ptxsim: arg out = zeros(2,64,2):f32
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 out)
-{
-    .reg .b32 %r<8>;
-    .reg .b64 %rd<4>;
-    .reg .f32 %f<8>;
-    .reg .pred %p;
-    mov.u32 %r0, %tid.x;
-    mov.u32 %r1, %ctaid.x;
-    shl.b32 %r2, %r0, 3;
-    or.b32 %r3, %r2, 0x3c003c00;
-    mov.f32 %f0, 0f40000000;
-    mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r3, %r3}, {%r3}, {%f0, %f0, %f0, %f0};
-    ld.param.u64 %rd0, [out];
-    mad.lo.u32 %r4, %r1, 64, %r0;
-    mul.wide.u32 %rd1, %r4, 8;
-    add.s64 %rd0, %rd0, %rd1;
-    st.global.v2.f32 [%rd0], {%f1, %f2};
-    setp.eq.u32 %p, %r4, 70;
-    @%p st.global.f32 [%rd0+4], %f0;
-    ret;
-}
-"""
+PRODUCT = text_of("session/product.ptx")
 
 
 def shown(*prints):
@@ -81,29 +54,7 @@ def test_the_execution_shown_is_named_and_others_can_be_chosen():
     assert "not executed by CTA 0 warp 0 more than 1 time" in operand_text(late)
 
 
-LOOP = """\
-// ptxsim: launch grid=1 block=32
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k()
-{
-    .shared .align 4 .b32 s[8];
-    .reg .b32 %r<4>;
-    .reg .pred %p;
-    mov.u32 %r1, 5;
-    mov.u32 %r2, %laneid;
-AGAIN:
-    add.u32 %r1, %r1, 1;
-    setp.lt.u32 %p, %r1, 8;
-    @%p bra AGAIN;
-    setp.lt.u32 %p, %r2, 3;
-    @%p add.u32 %r1, %r1, %r2;
-    shl.b32 %r2, %r2, 2;
-    st.shared.u32 [%r2], %r1;
-    ret;
-}
-"""
+LOOP = text_of("session/loop.ptx")
 
 
 def test_sources_are_shown_as_they_were_and_results_as_they_came_out():

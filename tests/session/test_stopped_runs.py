@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.helpers import launch, run_text
+from tests.helpers import launch, run_text, text_of
 
 KERNEL = """// ptxsim: launch grid=1 block=32
 // ptxsim: arg D = zeros(32):u32
@@ -44,21 +44,7 @@ def test_expectations_of_a_whole_run_are_judged():
     assert [f.line for f in result.findings] == [4, 5]
 
 
-ENDLESS = """.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k()
-{
-    .reg .b32 %r<4>;
-    .reg .pred %p;
-    mov.u32 %r1, 0;
-AGAIN:
-    add.u32 %r2, %r1, 1;
-    setp.lt.u32 %p, %r1, 10;
-    @%p bra AGAIN;
-    ret;
-}
-"""
+ENDLESS = text_of("session/endless.ptx")
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -13,32 +13,9 @@ from ptxsim import PtxError
 from ptxsim.cli import main
 from ptxsim.session import workers
 from ptxsim.session.workers import spread
-from tests.helpers import facts, plain
+from tests.helpers import facts, plain, text_of
 
-TEXT = """
-.version 8.0
-.target sm_80
-.address_size 64
-.global .u32 more;
-.visible .entry add(.param .u64 A, .param .u64 B, .param .u32 n)
-{
-    .reg .b32 %r, %i, %n, %m; .reg .b64 %a, %b, %o; .reg .pred %p;
-    ld.param.u64 %a, [A];
-    ld.param.u64 %b, [B];
-    ld.param.u32 %n, [n];
-    ld.global.u32 %m, [more];
-    mov.u32 %i, %tid.x;
-    setp.ge.u32 %p, %i, %n;
-    @%p ret;
-    mul.wide.u32 %o, %i, 4;
-    add.u64 %a, %a, %o;
-    add.u64 %b, %b, %o;
-    ld.global.u32 %r, [%a];
-    add.u32 %r, %r, %m;
-    st.global.u32 [%b], %r;
-    ret;
-}
-"""
+TEXT = text_of("session/add.ptx")
 
 
 def kernel():
@@ -207,10 +184,7 @@ def test_work_is_taken_as_it_is_wanted():
 
 def test_the_command(tmp_path, capsys):
     file = tmp_path / "add.ptx"
-    file.write_text(
-        "// ptxsim: launch grid=1 block=32\n// ptxsim: arg A = ints(32):u32\n// ptxsim: arg B = zeros(32):u32\n// ptxsim: arg n = 32\n"
-        + TEXT
-    )
+    file.write_text(TEXT)
     varied = ["--arg", "n=40", "--block", "32", "--block", "64", "--target", "sm_80", "--target", "sm_90"]
     words = ["sweep", str(tmp_path), "--seeds", "3", *varied]
     assert main([*words, "--workers", "1"]) == 1

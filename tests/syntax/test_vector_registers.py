@@ -1,39 +1,18 @@
 """Vector registers: `.reg .v4 .f32 v;` is v.x, v.y, v.z and v.w. PTX ISA, "Vectors as Operands"."""
 
-import numpy as np
 import pytest
 
 from ptxsim.session import check
 from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse
 from ptxsim.syntax.scope import flatten
-from tests.helpers import launch
+from tests.helpers import text_of
 
 BEFORE = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
-KERNEL = (
-    BEFORE
-    + """\
-.reg .v4 .f32 v; .reg .v2 .b32 w<3>; .reg .b64 rd;
-ld.param.u64 rd, [p];
-ld.global.v4.f32 v, [rd];
-add.f32 v.y, v.x, v.a;
-{ .reg .v2 .b32 v; mov.b32 v.x, 7; mov.b32 v.g, 9; mov.b32 w2.x, v.x; mov.b32 w2.y, v.y; }
-st.global.v4.f32 [rd], v;
-st.global.v2.b32 [rd+16], w2;
-ret; }
-"""
-)
-
-
-def test_elements_and_whole_vectors(engine):
-    data = np.array([1, 2, 3, 4, 0, 0], np.float32)
-    launch(KERNEL, [data], block=1, engine=engine)
-    assert data[:4].tolist() == [1, 5, 3, 4]
-    assert data.view(np.uint32)[4:].tolist() == [7, 9]
 
 
 def test_a_shadowed_vector_has_registers_of_its_own():
-    module = parse(KERNEL)
+    module = parse(text_of("cases/scalar/elements_of_vectors.ptx"))
     body = flatten(module.functions()[0], module)
     assert {"v.x", "v.w", "w2.y"} <= set(body.registers)
     assert sum(name.endswith(".x") for name in body.registers) == 5
@@ -53,45 +32,7 @@ def test_a_register_may_hide_a_special_one():
     assert not check(f"{BEFORE}.reg .b32 %tid; mov.u32 %tid, %ntid.x; add.u32 %tid, %tid, 1;\nret; }}\n")
 
 
-# ---- moves of vectors, vectors as parameters, elements of arrays ----
-
-MOVES = """\
-.version 9.0
-.target sm_90
-.address_size 64
-.global .b32 table[4] = {10, 20, 30, 40};
-.func (.reg .v2 .b32 r) swap(.reg .v2 .b32 a, .reg .b32 more) { mov.v2.b32 r, {a.y, a.x}; add.u32 r.x, r.x, more; ret; }
-.visible .entry k(.param .u64 p) {
-.reg .v4 .b32 v, w; .reg .v2 .b32 t; .reg .b32 r<4>; .reg .b64 rd, rt;
-ld.param.u64 rd, [p];
-mov.v4.u32 v, {1, 2, 3, 4};
-mov.v4.b32 w, v;
-st.global.v4.b32 [rd], w;
-mov.v4.b32 {r0, _, r1, r2}, v;
-mov.v2.b32 t, {r0, r2};
-call (t), swap, (t, 100);
-st.global.v2.b32 [rd+16], t;
-mov.v2.b32 t, 7;
-st.global.v2.b32 [rd+24], t;
-mov.v4.u32 v, %ntid;
-st.global.v4.b32 [rd+32], v;
-ld.global.b32 r0, table[2];
-mov.u64 rt, table[3];
-ld.global.b32 r1, [rt];
-st.global.b32 table[0], r1;
-ld.global.b32 r2, table[0];
-st.global.b32 [rd+48], r0;
-st.global.b32 [rd+52], r1;
-st.global.b32 [rd+56], r2;
-ret; }
-"""
-
-
-def test_vectors_are_moved_passed_and_indexed(engine):
-    data = np.zeros(15, np.uint32)
-    launch(MOVES, [data], block=(1, 2, 3), engine=engine)
-    assert data.tolist() == [1, 2, 3, 4, 104, 1, 7, 7, 1, 2, 3, 0, 30, 40, 40]
-
+# ---- vectors as parameters ----
 
 PASSING = """\
 .version 9.0
