@@ -30,6 +30,7 @@ _HOST_HELP = (
 )
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 _COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_NO_HOST_COMPILER = "Failed to preprocess host compiler properties"  # nvcc's words; the line before says what it has tried
 # file(line): error: text, as nvcc and NVRTC write it; file:line:column: error: text, as host compilers do.
 _ERROR = re.compile(
     r"^(?P<file>[^\n(:]+)(?:\((?P<line>\d+)\)|:(?P<number>\d+):(?P<column>\d+)): (?:catastrophic |fatal )?error(?: #[\w-]+)?: (?P<text>.*)$",
@@ -188,8 +189,15 @@ def _by_nvcc(file: Source, target: str, flags: Sequence[str]) -> str:
         ]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace")
         if done.returncode:
-            raise _refused(file, done.stdout + done.stderr, None)
+            log = done.stdout + done.stderr
+            raise _no_host_compiler(log) if _NO_HOST_COMPILER in log else _refused(file, log, None)
         return out.read_text()
+
+
+def _no_host_compiler(log: str) -> PtxError:
+    why = log.splitlines()[0]
+    help = f"for code of the GPU alone: {INSTALL}; or install gcc, or name another compiler with -ccbin"
+    return PtxError(Finding("bad-directive", f"nvcc needs a compiler of the host's, and has none: {why}", help=help))
 
 
 def _refused(file: Source, log: str, help: str | None) -> PtxError:

@@ -135,6 +135,17 @@ def test_without_a_compiler_it_says_what_to_install(monkeypatch):
     assert 'pip install "ptxsim[cuda]"' in caught.value.findings[0].help
 
 
+@COMPILES
+def test_nvcc_without_a_compiler_of_the_host_is_one_sentence(monkeypatch, tmp_path):
+    nvcc = compiler._find_nvcc()
+    monkeypatch.setattr(compiler, "_find_nvcc", lambda: nvcc)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PtxError, match="nvcc needs a compiler of the host's") as caught:
+        compiler.compile_file(BROKEN / "one_too_far.cu", compiler="nvcc", flags=["-DONCE"])
+    (finding,) = caught.value.findings
+    assert finding.name == "bad-directive" and 'pip install "ptxsim[cuda]"' in finding.help
+
+
 def test_binaries_are_read_for_their_ptx(tmp_path):
     data = Path(__file__).parent / "data" / "plain.fatbin"
     (tmp_path / "program").write_bytes(b"\x7fELF" + bytes(60) + data.read_bytes())
