@@ -12,7 +12,8 @@ import torch
 from triton.runtime import _allocation
 
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.analysis.written_parameters import written_parameters
+from ptxsim.engine.analysis.written_parameters import memory_steers, written_parameters
+from ptxsim.engine.compiled.run.threads import orderless
 from ptxsim.isa.variable_layout import size_of
 from ptxsim.machine.tensor_map import TensorMap
 from ptxsim.programs.collector import Collector
@@ -57,15 +58,17 @@ class Launcher:
         m, clock = self.metadata, self.clock
         ctas = getattr(m, "num_ctas", 1)
         is_known = clock.repeating and (self.is_watched or (clock.trying and self.is_tried))
+        program = kernel.program(self.storages.device.target.name)
         is_large = grid[0] * grid[1] * grid[2] * ctas > clock.every
-        by_sample = is_large and clock.repeating and clock.measuring and not in_full
+        is_cooperative = getattr(m, "launch_cooperative_grid", False)
+        by_sample = is_large and clock.repeating and not in_full and not is_cooperative and orderless(program)
         options = LaunchOptions(
             every=clock.every if by_sample else None, sample=True if by_sample else None,
             checks="memory" if is_known and self.collector.wanted.checks == "all" else None,
             grid=(grid[0] * ctas, *grid[1:]), block=32 * m.num_warps, cluster=ctas, shared_mem=m.shared,
-            cooperative=getattr(m, "launch_cooperative_grid", False) or None, profile=None if in_full else clock.profile,
+            cooperative=is_cooperative or None, profile=1 if by_sample else None if in_full else clock.profile,
         )  # fmt: skip
-        with self.storages.placed() as placed:
+        with self.storages.placed(is_read=not by_sample or memory_steers(program)) as placed:
             named = list(self._flat(placed, args))
             values = [*((kind, value) for _, kind, value in named), *self._scratch(placed, grid, ctas, stream)]
             parameters = kernel.parameters
@@ -79,14 +82,15 @@ class Launcher:
             samples, written = self.storages.samples, {}
             if samples is not None:
                 written = placed.written(self._may_write(kernel, values))
-                samples.need(written, writes=True)
+                if not by_sample:
+                    samples.need(written, writes=True)
             try:
                 run = self.collector.launch(kernel, passed, options, placed.hosts())
             except PtxError as error:
                 self.collector.refuse(error)
                 raise
             placed.is_kept = not run.is_sample
-            if run.is_sample and not clock.trying and samples is not None:
+            if run.is_sample and not clock.is_forgetful and samples is not None:
                 again = partial(self._run, grid, stream, kernel, in_full=True)
                 samples.add(again, args, placed.places, written)
         self.is_watched |= not clock.trying

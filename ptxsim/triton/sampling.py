@@ -2,14 +2,16 @@
 
 What a sample has written goes nowhere. A launch or a function of torch that takes a tensor which the launches may write, or writes over
 what they read, first has the launches so far run in full; so does the benchmark at its end, if the program still holds such a tensor.
-What may be written is what the program says on every path (engine.analysis.written_parameters), not what a sample has changed.
+Another sample does not, unless what it loads may say what it does (engine.analysis.written_parameters.memory_steers).
+What may be written is what the program says on every path (written_parameters), not what a sample has changed.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -23,13 +25,22 @@ _OUTSIDE = {torch.Tensor.numpy, torch.Tensor.tolist, torch.Tensor.__array__, tor
 Storages = Mapping[int, StorageWeakRef]  # by address in the host's memory
 
 
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A launch of which a sample has run. run: all of it; what it may write, and where else it may read."""
+
+    run: Callable[[], None]
+    written: Storages
+    read: Set[int]
+
+
 class Samples:
-    """The launches of one call, in order, the storages that they may write, and those that they read."""
+    """The launches of a benchmark, in order, the storages that they may write, and those that they read."""
 
     def __init__(self) -> None:
-        self.launches: list[Callable[[], None]] = []
+        self.launches: list[_Pending] = []
         self.written: dict[int, StorageWeakRef] = {}
-        self.read: set[int] = set()
+        self.read: set[int] = set()  # these storages are held
         self.foreign: list[torch.UntypedStorage] = []  # written ones of memory that others see, too, without a tensor
 
     def add(
@@ -39,29 +50,37 @@ class Samples:
         what may be written."""
         held = _Held(written)
         weak = [held.release(value) for value in args]
-        self.launches.append(lambda: launch([held.take(value) for value in weak]))
+        pending = _Pending(lambda: launch([held.take(value) for value in weak]), written, set(places) - written.keys())
+        self.launches.append(pending)
         self.written |= written
+        self.read |= pending.read
         storages = (torch.UntypedStorage._new_with_weak_ptr(storage.cdata) for storage in written.values())
         self.foreign += [storage for storage in storages if storage is not None and not storage.resizable()]
-        self.read |= set(places)
 
     def need(self, addresses: Collection[int], writes: bool = False) -> None:
         """What lies at these addresses is about to be used, or to be written over."""
-        if self.launches and not (
-            self.written.keys().isdisjoint(addresses) and (not writes or self.read.isdisjoint(addresses))
+        if self.launches and (
+            any(not self.written[host].expired() for host in self.written.keys() & addresses)
+            or (writes and not self.read.isdisjoint(addresses))
         ):
-            self.complete()
-
-    def complete(self) -> None:
-        """Run the launches in full."""
-        launches, self.launches, self.written, self.read = self.launches, [], {}, set()
-        for launch in launches:
-            launch()
+            self._complete(self.launches)
 
     def finish(self) -> None:
-        """The call is over, or stopped: results that the program holds are needed."""
-        if any(not storage.expired() for storage in self.written.values()):
-            self.complete()
+        """The benchmark is over, or stopped: of its results those are needed that the program holds, and what they are made from."""
+        needed: set[int] = set()
+        launches: list[_Pending] = []
+        while self.launches:
+            launch = self.launches.pop()  # which holds what it reads, no longer than it is wanted itself
+            if any(host in needed or not storage.expired() for host, storage in launch.written.items()):
+                launches.append(launch)
+                needed |= launch.read | launch.written.keys()
+        self._complete(launches[::-1])
+
+    def _complete(self, launches: list[_Pending]) -> None:
+        """Run launches in full; the others are given up."""
+        self.launches, self.written, self.read = [], {}, set()
+        for launch in launches:
+            launch.run()
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -122,9 +141,15 @@ class _Operators(TorchDispatchMode):  # type: ignore[misc]  # torch may be missi
         self.samples = samples
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if not function.is_view:
+        if not (function.is_view or _takes_shape_alone(function)):
             self.samples.need_of((args, kwargs), function._schema.is_mutable)
         return function(*args, **(kwargs or {}))
+
+
+def _takes_shape_alone(function: Any) -> bool:
+    """Whether an operator makes a tensor that is like another one but in its contents."""
+    name = function._schema.name.rpartition("::")[2]
+    return bool(name.endswith("_like") or name.startswith("new_"))
 
 
 class _Methods(TorchFunctionMode):  # type: ignore[misc]  # as above

@@ -45,6 +45,7 @@ class Placed:
     storages: Storages
     places: dict[int, Place] = field(default_factory=dict)  # by address in the host's memory
     is_kept: bool = True  # what has changed is copied back
+    is_read: bool = True  # what lies in them matters
     alive: list[torch.UntypedStorage] = field(default_factory=list)  # scratch memory has no other owner
 
     def address(self, value: Any, name: str) -> int:
@@ -62,7 +63,8 @@ class Placed:
             )
         host = storage.data_ptr()
         if host not in self.places and storage.nbytes():
-            self.storages.need(host)
+            if self.is_read:
+                self.storages.need(host)
             self.places[host] = self.storages.place(host, storage.nbytes(), name)
             self.alive.append(storage)
         return self.places[host].address + _DATA_PTR(value) - host if storage.nbytes() else 0
@@ -124,14 +126,15 @@ class Storages:
             self.samples.need(hosts)
 
     @contextmanager
-    def placed(self) -> Iterator[Placed]:
+    def placed(self, is_read: bool = True) -> Iterator[Placed]:
         """The storages of one launch: what is placed is copied back at the end, where it has changed and unless it says otherwise."""
-        self.need(*self.kept)
+        if is_read:
+            self.need(*self.kept)
         for host in [host for host, (storage, _) in self.kept.items() if storage.expired()]:
             self.device.memory.free(self.kept.pop(host)[1].allocation)
         for _, place in self.kept.values():
             self._on_device(place)[:] = place.host
-        placed = Placed(self, {host: place for host, (_, place) in self.kept.items()})
+        placed = Placed(self, {host: place for host, (_, place) in self.kept.items()}, is_read=is_read)
         try:
             yield placed
         finally:

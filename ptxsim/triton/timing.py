@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 from triton import testing
@@ -26,7 +28,7 @@ class Clock:
         self.now = 0.0
         self.launches = 0  # whose time is in it
         self.measuring = 0
-        self.repeating = 0  # within a benchmark, which runs what has run before
+        self.repeating = 0  # within a benchmark, which runs what has run before: a sample of the CTAs is enough
         self.trying = 0  # within a trial of the autotuner, whose results are not read
         self._has_said: set[str] = set()
 
@@ -34,6 +36,11 @@ class Clock:
     def every(self) -> int:
         """Each so-manieth SM is enough for a sample."""
         return EVERY_OF_TRIAL if self.trying else EVERY
+
+    @property
+    def is_forgetful(self) -> bool:
+        """Whether results of samples are never made."""
+        return bool(self.trying or (self.measuring and self.collector.wanted.quick))
 
     @property
     def profile(self) -> int | None:
@@ -71,11 +78,12 @@ class Clock:
         for tensor in grad_to_none or ():
             tensor.grad = None
         before, launches, began = self.now, self.launches, time.perf_counter()
-        self.repeating += 1
+        self.measuring += 1
         try:
-            self._sampled(call)
+            with self._by_samples():
+                call()
         finally:
-            self.repeating -= 1
+            self.measuring -= 1
         found = self.now - before
         if self.launches == launches:
             self._say("a time is taken of code without a Triton kernel: it is the processor's, not a GPU's")
@@ -88,25 +96,46 @@ class Clock:
             return [found] * len(quantiles)
         return [found] if return_mode == "all" else found
 
-    def _sampled(self, call: Callable[[], Any]) -> None:
-        """Make a call whose launches are measured, by samples of their CTAs."""
-        self.measuring += 1
-        outer, samples = self.storages.samples, Samples()
+    @contextmanager
+    def _by_samples(self) -> Iterator[None]:
+        """Within it samples of their CTAs stand for launches, and all CTAs run where the results are used."""
+        self.repeating += 1
+        storages = self.storages
         try:
-            if self.trying or self.collector.wanted.quick:
-                call()
+            if self.is_forgetful or storages.samples is not None:  # those of a benchmark around this one
+                yield
                 return
-            if outer is not None:  # a benchmark within one
-                outer.complete()
-            self.storages.samples = samples
+            storages.samples = samples = Samples()
             try:
                 with samples.watching():
-                    call()
+                    yield
             finally:
-                samples.finish()
+                try:
+                    samples.finish()
+                finally:
+                    storages.samples = None
         finally:
-            self.storages.samples = outer
-            self.measuring -= 1
+            self.repeating -= 1
+
+    def _run_marked(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """Mark.run, of functions under triton.testing.perf_report: all that such a function does is a benchmark, what it prepares too."""
+
+        @wraps(run)
+        def run_by_samples(mark: Any, *given: Any, **more: Any) -> Any:
+            function = mark.fn
+
+            @wraps(function)
+            def by_samples(*inputs: Any, **named: Any) -> Any:
+                with self._by_samples():
+                    return function(*inputs, **named)
+
+            mark.fn = by_samples
+            try:
+                return run(mark, *given, **more)
+            finally:
+                mark.fn = function
+
+        return run_by_samples
 
     @property
     def _target(self) -> str:
@@ -119,14 +148,17 @@ class Clock:
 
     def install(self) -> Callable[[], None]:
         """Let Triton's benchmarks be ours; what is returned takes it back."""
-        names = [name for name in ("do_bench", "do_bench_cudagraph") if hasattr(testing, name)]
-        before = {name: getattr(testing, name) for name in names}
-        for name in names:
-            setattr(testing, name, self.benchmark)
+        changes = [
+            (testing, name, self.benchmark) for name in ("do_bench", "do_bench_cudagraph") if hasattr(testing, name)
+        ]
+        changes.append((testing.Mark, "run", self._run_marked(testing.Mark.run)))
+        before = [(holder, name, getattr(holder, name)) for holder, name, _ in changes]
+        for holder, name, function in changes:
+            setattr(holder, name, function)
 
         def undo() -> None:
-            for name, function in before.items():
-                setattr(testing, name, function)
+            for holder, name, function in before:
+                setattr(holder, name, function)
 
         return undo
 

@@ -1,8 +1,8 @@
-"""Which parameters a kernel may write through."""
+"""Which parameters a kernel may write through, and whether what it loads says where it goes."""
 
 import pytest
 
-from ptxsim.engine.analysis.written_parameters import written_parameters
+from ptxsim.engine.analysis.written_parameters import memory_steers, written_parameters
 from ptxsim.session.module import Module
 
 HEADER = """
@@ -50,3 +50,36 @@ def test_parameters_that_may_be_written_through(case):
     body, expected = CASES[case]
     found = written_parameters(Module.from_text(f"{HEADER}{body} ret; }}", "k.ptx").kernel("k").program())
     assert found == (expected if expected is None else frozenset(expected))
+
+
+STRAIGHT = {
+    "what is loaded is stored": "add.u32 %r1, %r1, 1; st.global.u32 [%rd1], %r1;",
+    "a parameter says which lanes": "setp.eq.u32 %p, %r0, 0; @%p st.global.u32 [%rd1], %r1; @%p bra L; L:",
+    "a parameter by its address": "mov.u64 %rd3, out; cvta.param.u64 %rd3, %rd3; ld.param.u64 %rd4, [%rd3]; st.u32 [%rd4], %r1;",
+    "a wait for a copy": (
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd0], 16, [tile+512];"
+        "L: mbarrier.try_wait.parity.shared.b64 %p, [tile+512], 0; @!%p bra L; ld.shared.u32 %r2, [tile]; st.u32 [%rd1], %r2;"),
+    "a map that is a parameter": (
+        "mov.u64 %rd3, map; cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd3, {%r0, %r0}], [tile];"),
+}  # fmt: skip
+STEERED = {
+    "an index": "mad.wide.u32 %rd3, %r1, 4, %rd1; st.global.u32 [%rd3+8], 1;",
+    "a branch": "setp.eq.u32 %p, %r1, 0; @%p bra L; st.global.u32 [%rd1], 1; L:",
+    "a guard": "setp.eq.u32 %p, %r1, 0; @%p st.global.u32 [%rd1], 1;",
+    "through shared memory": "st.shared.u32 [tile], %r1; ld.shared.u32 %r2, [tile]; setp.eq.u32 %p, %r2, 0; @%p bra L; L:",
+    "by way of another lane": "shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1; cvt.u64.u32 %rd3, %r2; st.global.u32 [%rd3], 1;",
+    "an address in memory": "ld.global.u64 %rd3, [%rd2]; st.global.u32 [%rd3], 1;",
+    "a map in memory": "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, {%r0, %r0}], [tile];",
+    "coordinates": "mov.u64 %rd3, map; cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd3, {%r1, %r1}], [tile];",
+    "an atomic's result": "atom.global.add.u32 %r2, [%rd2], 1; setp.eq.u32 %p, %r2, 0; @%p bra L; L:",
+    "a strong load": "ld.acquire.gpu.global.u32 %r2, [%rd2]; setp.eq.u32 %p, %r2, 0; @%p bra L; L:",
+    "a vote": "setp.eq.u32 %p, %r1, 0; vote.sync.any.pred %p, %p, -1; @%p bra L; L:",
+    "a function": "call (%rd3), next, (%rd1);",
+}
+
+
+@pytest.mark.parametrize("case", [*STRAIGHT, *STEERED])
+def test_what_is_loaded_may_say_where_a_kernel_goes(case):
+    body = (STRAIGHT | STEERED)[case]
+    program = Module.from_text(f"{HEADER}{body} ret; }}", "k.ptx").kernel("k").program()
+    assert memory_steers(program) == (case in STEERED)

@@ -164,9 +164,11 @@ def test_a_benchmark_runs_a_sample_unless_its_results_are_asked_for():
         bench = triton.testing.do_bench
         once = bench(lambda: twice(x))
         assert [run.is_sample for run in runs] == [True]
-        # The second reads what the first has written.
+        # The second reads what the first has written, but goes no other way by it.
         assert bench(lambda: twice(twice(x))) == pytest.approx(2 * once, rel=0.05)
-        assert [run.is_sample for run in runs[1:]] == [True, False, True]
+        assert [run.is_sample for run in runs[1:]] == [True, True]
+        bench(lambda: kept.append(twice(twice(x)) / 2))
+        assert [run.is_sample for run in runs[3:]] == [True, True, False, False]
         before = 2 * x
 
         def and_then():
@@ -181,7 +183,41 @@ def test_a_benchmark_runs_a_sample_unless_its_results_are_asked_for():
         ):
             bench(lambda look=look: kept.append(look(twice(x))))
         bench(and_then)
-    assert all(np.array_equal(out, before) for out in kept) and len(kept) == 5
+    assert all(np.array_equal(out, before) for out in kept) and len(kept) == 6
+
+
+def test_what_a_marked_function_prepares_is_part_of_its_benchmark(monkeypatch):
+    x, index, kept = torch.rand(128), torch.randperm(128, dtype=torch.int32), []
+
+    def run(mark):  # as of perf_report, without its tables
+        return [mark.fn(**{bench.line_arg: value}) for bench in mark.benchmarks for value in bench.line_vals]
+
+    monkeypatch.setattr(triton.testing.Mark, "run", run)
+    lines = triton.testing.Benchmark(["n"], [1], "how", ["drop", "index", "keep"], [""] * 3, "plot", {})
+
+    @triton.testing.perf_report([lines])
+    def marked(how):
+        first, last = torch.zeros(128), torch.zeros(128)
+        last_kernel[(600,)](x, index, first, BLOCK=128)
+        assert torch.empty_like(first).shape == first.shape
+        if how == "index":  # it says where the next one writes
+            first = torch.zeros(128, dtype=torch.int32)
+            last_kernel[(600,)](index, index, first, BLOCK=128)
+        found = triton.testing.do_bench(
+            lambda: last_kernel[(600,)](x, first if how == "index" else index, last, BLOCK=128)
+        )
+        if how == "keep":
+            kept.append(first)
+        return found
+
+    function = marked.fn
+    with ptxsim.triton.active() as runs:
+        assert all(marked.run())
+    assert [run.is_sample for run in runs] == [True] * 2 + [True, True, False, False, True] + [True, True, False]
+    assert marked.fn is function
+    expected = torch.zeros(128)
+    expected[index.long()] = x
+    assert (kept[0] == expected).all()
 
 
 def test_quick_benchmarks_make_no_results():

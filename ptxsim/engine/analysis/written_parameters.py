@@ -1,4 +1,4 @@
-"""Through which parameters of a kernel global memory may be written, wherever its threads go.
+"""Through which parameters of a kernel global memory may be written, wherever its threads go, and whether what they load says where.
 
 Values are followed from register to register by slot, in no order. Memory is one place: whatever is stored anywhere may be what
 any load brings. So an address that the kernel itself has put into memory (a descriptor, a table) is known there; one that was there
@@ -13,14 +13,15 @@ from dataclasses import dataclass, field
 from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.program.operand import Address, Constant, Operand, Register, Vector
 from ptxsim.engine.program.operation import Op, Program, calls_functions, fact
-from ptxsim.isa.facts import Proxy
+from ptxsim.isa.facts import Mechanism, Proxy
 from ptxsim.machine.memory import ARENA_HIGH, PARAMETERS
 
 MOST = 0x8000  # bytes of parameters
 NOT_GLOBAL = {"shared", "local", "param"}
-# Origins of a value: the parameter at this byte, or its address.
-VALUE, PLACE = False, True
-Origins = set[tuple[bool, int]]
+# Origins of a value: the parameter at this byte, or its address; or memory, whose contents are loaded.
+VALUE, PLACE, LOADED = range(3)
+Origins = set[tuple[int, int]]
+_LOADED = LOADED, 0
 
 
 @fact
@@ -29,8 +30,19 @@ def written_parameters(program: Program) -> frozenset[int] | None:
 
     None if it cannot be told. Addresses that lie in memory before the launch may be written besides, and integers may be addresses.
     """
-    if calls_functions(program):
-        return None
+    return None if calls_functions(program) else frozenset(byte for _, byte in _flow(program).written - {_LOADED})
+
+
+@fact
+def memory_steers(program: Program) -> bool:
+    """Whether what is loaded may decide which instructions are executed, by which lanes, or what they access.
+
+    If not, a launch executes the same and accesses the same addresses, whatever lies in the memory that its parameters point to.
+    """
+    return calls_functions(program) or _flow(program).is_steered
+
+
+def _flow(program: Program) -> _Flow:
     flow = _Flow()
     uses = [_Use.of(op) for op in program.ops]
     size = -1
@@ -38,7 +50,7 @@ def written_parameters(program: Program) -> frozenset[int] | None:
         size = flow.size()
         for use in uses:
             flow.take(use)
-    return frozenset(byte for _, byte in flow.written)
+    return flow
 
 
 @dataclass(slots=True)
@@ -53,6 +65,9 @@ class _Use:
     is_memory: bool
     writes_global: bool
     by_map: bool  # its address is that of a tensor map
+    maps: list[int]  # the slots that hold that address
+    loads: bool  # its results are what lies in memory; what mbarriers say of their phase is not
+    steering: list[int]  # the slots that say which lanes execute it, and where they go on
 
     @classmethod
     def of(cls, op: Op) -> _Use:
@@ -60,6 +75,8 @@ class _Use:
         addresses = [operand for operand in operands if isinstance(operand, Address)]
         is_memory = bool(accesses or addresses or op.completes_by)
         writes = any(access.writes and access.space not in NOT_GLOBAL for access in accesses)
+        is_mbarrier = op.synchronises is not None and op.synchronises.mechanism is Mechanism.MBARRIER
+        by_map = any(access.proxy is Proxy.TENSORMAP for access in accesses)
         unknown = not accesses and op.synchronises is None  # what has no facts about its address may write there
         return cls(
             slots_of(operand for operand in operands if not isinstance(operand, Address)),
@@ -69,7 +86,10 @@ class _Use:
             slots_of(op.destinations),
             is_memory,
             writes or (unknown and bool(addresses)),
-            any(access.proxy is Proxy.TENSORMAP for access in accesses),
+            by_map,
+            slots_of(address.base for address in addresses if by_map),
+            not is_mbarrier and (not accesses or any(a.reads and a.space != "param" for a in accesses)),
+            slots_of(op.sources if op.control is not None else ()) + ([op.guard[0]] if op.guard is not None else []),
         )
 
 
@@ -101,6 +121,7 @@ class _Flow:
     registers: dict[int, Origins] = field(default_factory=dict)
     memory: Origins = field(default_factory=set)
     written: Origins = field(default_factory=set)
+    is_steered: bool = False
 
     def size(self) -> int:
         return len(self.memory) + len(self.written) + sum(map(len, self.registers.values()))
@@ -108,15 +129,19 @@ class _Flow:
     def take(self, use: _Use) -> None:
         """What one operation does."""
         result = self._at(use.values) | use.given
+        self.is_steered |= _LOADED in self._at(use.steering)
         if use.is_memory:
             address = self._at(use.bases) | use.places
-            parameters = {(VALUE, byte) for kind, byte in address if kind is PLACE}
+            # So does a map that is not a parameter itself.
+            self.is_steered |= _LOADED in address or any(kind != PLACE for kind, _ in self._at(use.maps))
+            self.is_steered |= use.by_map and not any(kind == PLACE for kind, _ in address)
+            parameters = {(VALUE, byte) for kind, byte in address if kind == PLACE}
             if use.writes_global:
                 self.written |= address | (self.memory if use.by_map else set())
-            self.memory |= result
+            self.memory |= result - {_LOADED}  # who loads it knows
             if not use.destinations and not use.by_map:  # a copy from the parameters, maybe
                 self.memory |= parameters
-            result |= parameters | self.memory
+            result |= parameters | self.memory | ({_LOADED} if use.loads else set())
         for slot in use.destinations:
             self.registers.setdefault(slot, set()).update(result)
 
