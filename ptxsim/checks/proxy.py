@@ -54,7 +54,7 @@ class ProxyChecker(Observer):
     def consume(self, records: np.ndarray) -> None:
         if len(self.found) < LANES * len(records):
             self.found = np.empty((LANES * len(records), 7), np.int64)
-        for cta in dict.fromkeys(records["cta"].tolist()):
+        for cta in ctas_of(records):
             count = scan.form(len(records))(records, cta, self._shadow(cta), self.kinds, self.useful, self.found)
             if count:
                 self._remember(self.found[:count], cta)
@@ -149,6 +149,13 @@ class ProxyChecker(Observer):
                 fixes=fences_after(self.program, before),
             )  # fmt: skip
         return overwritten(self.program, op, before, None, times, self.named(address), warp, lane)
+
+
+def ctas_of(records: np.ndarray) -> list[int]:
+    """The CTAs of some records, in the order in which they come."""
+    ctas = records["cta"]
+    changes = np.flatnonzero(ctas[1:] != ctas[:-1]) + 1  # mostly few
+    return list(dict.fromkeys([int(ctas[0]), *ctas[changes].tolist()]))
 
 
 def _kind(op: Op) -> int:

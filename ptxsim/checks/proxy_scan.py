@@ -77,11 +77,11 @@ class ProxyShadow(_Arrays):
             numbers[5:], writer, write_site, write_time, reading, read_site, writing, issue_site, issuer, fenced,
             synced, covers, unfenced, numbers[:5], newest, *(each.view(np.int64) for each in by_chunk),
         )  # fmt: skip
-        shadow._all = by_word, counts, by_thread, numbers, newest
+        shadow._all = counts, by_thread, numbers, newest
         return shadow
 
     def begin(self, rank: int) -> None:
-        """A CTA of a rank in its cluster is to run."""
+        """A CTA of a rank in its cluster is to run. What says where and when counts only of words with a writer, or in use."""
         for each in self._all:
             each.fill(0)
         self.writer.fill(-1)

@@ -7,18 +7,76 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxsim.checks.order.state import hashed
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Program
-from ptxsim.lanes import word_mask
+from ptxsim.jit.body import Array, body, record
+from ptxsim.lanes import LANES
 from ptxsim.machine.event import FLAG_TENSORMAP, Event, Observer, Proxy, Scope, Space
 
-LINE = 7  # tensor maps are 128 bytes
+LINE_BITS = 7  # tensor maps are 128 bytes
 MOST_LINES = 1 << 20  # written lines remembered
+# Who wrote a line last: its number and 1, when, from where.
+WRITTEN = record(("line", "<i8"), ("time", "<i8"), ("cta", "<i4"), ("site", "<i4"))
 # What has not been done, and what does it.
 FENCES = {
     "release": ("has not been published", "fence.proxy.tensormap::generic.release.gpu; or tensormap.cp_fenceproxy"),
     "acquire": ("has not been acquired", "fence.proxy.tensormap::generic.acquire.gpu [map], 128;"),
 }
+
+
+def place_of(written: Array, line: int) -> int:
+    """Where a line stands in a table of 2**n rows, or would."""
+    last = len(written) - 1
+    place = hashed(line, 0) & last
+    while written[place]["line"] != 0 and written[place]["line"] != line + 1:
+        place = place + 1 & last
+    return place
+
+
+@body(enough=500)
+def follow(records: Array, at: int, written: Array, count: int, time: int) -> tuple[int, int]:
+    """Remember the lines that records from one on write to, up to a fence of tensor maps, the use of a map in such a line, or no room.
+
+    Returns the record, or how many there are, and how many lines are remembered.
+    """
+    for i in range(at, records.shape[0]):
+        record = records[i]
+        event, addresses, mask = int(record["event"]), record["addresses"], int(record["mask"])
+        if event == Event.FENCE and addresses[1] >= Proxy.TENSORMAP:
+            return i, count
+        if record["space"] != Space.GLOBAL:
+            continue
+        is_use = event == Event.ASYNC_READ and int(record["flags"]) & FLAG_TENSORMAP != 0
+        if event != Event.STORE and not is_use:
+            continue
+        if 2 * (count + LANES) > len(written):
+            return i, count
+        before = -1
+        for lane in range(LANES):
+            line = int(addresses[lane]) >> LINE_BITS
+            if not mask >> lane & 1 or line == before:  # neighbours mostly write to the same line
+                continue
+            before = line
+            row = written[place_of(written, line)]
+            if is_use and row["line"] != 0:
+                return i, count
+            if not is_use:
+                if row["line"] == 0:
+                    count += 1
+                row["line"], row["time"], row["cta"], row["site"] = line + 1, time, record["cta"], record["site"]
+    return records.shape[0], count
+
+
+@body
+def move(rows: Array, written: Array) -> int:
+    """Copy lines that are remembered into an empty table; returns how many."""
+    count = 0
+    for i in range(rows.shape[0]):
+        if rows[i]["line"] != 0:
+            written[place_of(written, int(rows[i]["line"]) - 1)] = rows[i]
+            count += 1
+    return count
 
 
 class TensorMapChecker(Observer):
@@ -27,77 +85,59 @@ class TensorMapChecker(Observer):
 
     events = frozenset({Event.STORE, Event.ASYNC_READ, Event.FENCE})
     spaces = frozenset({Space.GLOBAL})
+    selects = True
 
     def __init__(self) -> None:
-        self.time = 0
-        self.stores: list[tuple[np.ndarray, ...]] = []  # lines that were written; when, by which CTA and site
-        self.lines = 0  # of all of these
-        self.looked: dict[int, int] = {}  # by line that a copy has used: up to which of `stores` it was looked for
-        self.written: dict[int, tuple[int, int, int]] = {}  # of such lines: time, CTA, site
+        self.time, self.count = 1, 0
+        self.written = np.zeros(1 << 12, WRITTEN)  # `count` lines
+        self.used: set[int] = set()  # lines
         # When CTAs have published what they wrote, and acquired lines, for themselves (False) and for other CTAs.
         self.released: dict[tuple[int, bool], int] = {}
         self.acquired: dict[tuple[int, int, bool], int] = {}
         self.problems: dict[tuple[int, int, str], int] = {}
 
     def consume(self, records: np.ndarray) -> None:
-        stores = (records["event"] == Event.STORE) & (records["space"] == Space.GLOBAL)
-        uses = (records["event"] == Event.ASYNC_READ) & (records["flags"] & FLAG_TENSORMAP != 0)
-        uses &= records["space"] == Space.GLOBAL
-        fences = (records["event"] == Event.FENCE) & (records["addresses"][:, 1] >= Proxy.TENSORMAP)
-        places, stored, done = np.flatnonzero(uses | fences), records[stores], 0
-        chosen, before = records[places], np.searchsorted(np.flatnonzero(stores), places)
-        for is_use, count, cta, site, mask, addresses in zip(
-            uses[places].tolist(), before.tolist(),
-            *(chosen[name].tolist() for name in ("cta", "site", "mask", "addresses")),
-        ):  # fmt: skip
-            self._write(stored[done:count])
-            done = count
-            self.time += 1
-            if is_use:
-                self._use(cta, site, [address for lane, address in enumerate(addresses) if mask >> lane & 1])
+        form, at = follow.form(len(records)), 0
+        while True:
+            at, self.count = form(records, at, self.written, self.count, self.time)
+            if at == len(records):
+                return
+            if 2 * (self.count + LANES) > len(self.written):
+                self._make_room()
                 continue
-            for is_far in (False, True) if addresses[0] > Scope.CTA else (False,):
-                if addresses[1] == Proxy.TENSORMAP:
-                    self.released[cta, is_far] = self.time
-                elif addresses[1] == Proxy.TENSORMAP_ACQUIRE:
-                    self.acquired[cta, addresses[2] >> LINE, is_far] = self.time
-        self._write(stored[done:])
+            record = records[at]
+            cta, addresses = int(record["cta"]), record["addresses"].tolist()
+            if record["event"] == Event.FENCE:
+                self._fence(cta, *addresses[:3])
+            else:
+                self._use(
+                    cta, int(record["site"]), [a for lane, a in enumerate(addresses) if record["mask"] >> lane & 1]
+                )
+            self.time += 1
+            at += 1
 
-    def _write(self, stores: np.ndarray) -> None:
-        """Remember who wrote each line last."""
-        if not len(stores):
-            return
-        if self.lines > MOST_LINES:
-            self.stores, self.looked, self.lines = [], dict.fromkeys(self.looked, 0), 0
-        self.time += 1
-        lanes = word_mask(stores["mask"])
-        lines = (stores["addresses"] >> np.uint64(LINE))[lanes]
-        which = np.nonzero(lanes)[0]
-        # Neighbours in an instruction mostly write the same line; of several instructions the last one counts.
-        changes = np.flatnonzero((np.diff(lines, prepend=~lines[:1]) != 0) | (np.diff(which, prepend=-1) != 0))
-        which = which[changes]
-        times = np.full(len(which), self.time)
-        self.stores.append((lines[changes], times, stores["cta"][which], stores["site"][which]))
-        self.lines += len(changes)
+    def _make_room(self) -> None:
+        rows = self.written
+        if self.count > MOST_LINES:
+            rows = rows[np.isin(rows["line"] - 1, list(self.used))]
+        self.written = np.zeros(min(4 * len(self.written), 4 * MOST_LINES), WRITTEN)
+        self.count = move.form(len(rows))(rows, self.written)
 
-    def _look(self, line: int) -> None:
-        """See who wrote a line last."""
-        if self.looked.get(line, 0) == len(self.stores):
-            return
-        for lines, *by in self.stores[self.looked.get(line, 0) :]:
-            (found,) = np.nonzero(lines == line)
-            if len(found):
-                time, cta, site = (int(each[found[-1]]) for each in by)
-                self.written[line] = time, cta, site
-        self.looked[line] = len(self.stores)
+    def _fence(self, cta: int, scope: int, proxy: int, address: int) -> None:
+        for is_far in (False, True) if scope > Scope.CTA else (False,):
+            if proxy == Proxy.TENSORMAP:
+                self.released[cta, is_far] = self.time
+            elif proxy == Proxy.TENSORMAP_ACQUIRE:
+                self.acquired[cta, address >> LINE_BITS, is_far] = self.time
 
     def _use(self, cta: int, site: int, addresses: list[int]) -> None:
         for address in addresses:
-            line = address >> LINE
-            self._look(line)
-            if line not in self.written:
+            line = address >> LINE_BITS
+            row = self.written[place_of(self.written, line)]
+            if not row["line"]:
                 continue
-            time, writer, where = self.written[line]
+            self.used.add(line)
+            time, writer, where = int(row["time"]), int(row["cta"]), int(row["site"])
             missing, is_far = None, writer != cta
             if self.released.get((writer, is_far), 0) < time:
                 missing = "release"

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ptxsim.checks import proxy_scan
+from ptxsim.checks import proxy_scan, tensor_maps
 from ptxsim.checks.cluster import ClusterChecker, scan_uses
 from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.order.checker import OrderChecker
 from ptxsim.checks.order.scan import scan
 from ptxsim.checks.order.state import GRANULES, PAGE_BITS, SHIFT, Order
-from ptxsim.machine.event import RECORD, Event, Proxy, Space
+from ptxsim.machine.event import FLAG_TENSORMAP, RECORD, Event, Proxy, Space
 from tests.jit.alike import alike, same
 
 WARPS, BYTES, SITES = 3, 256, 12
@@ -81,6 +81,15 @@ def test_proxies(seed, count):
         with np.errstate(all="raise"):
             runs.append((form(given, 0, shadow, KINDS, useful, room), *shadow, useful, room))
     assert same(runs[0], runs[1]) and same(runs[0], runs[2])
+
+
+@given(st.integers(0, 2**32), st.integers(0, 60))
+@settings(deadline=None, max_examples=25)
+def test_writers_of_tensor_maps(seed, count):
+    given = records(seed, count, [Event.STORE, Event.ASYNC_READ, Event.FENCE])
+    given["space"], given["flags"] = Space.GLOBAL, np.random.default_rng(seed).choice([0, FLAG_TENSORMAP], count)
+    given["addresses"] *= 128
+    alike(tensor_maps.follow, given, 0, np.zeros(256, tensor_maps.WRITTEN), 0, 1)
 
 
 @given(st.integers(0, 2**32), st.integers(0, 60))

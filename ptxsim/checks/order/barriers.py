@@ -8,6 +8,7 @@ from ptxsim.checks.order.clocks import (
     fence_row,
     first_row,
     join,
+    join_far,
     later,
     lowest,
     meet,
@@ -31,14 +32,16 @@ from ptxsim.checks.order.state import (
     NONE,
     NOW,
     PASSES,
+    PLAIN,
     TENSOR,
     THREADS,
+    UNITS,
     WARPS,
     Order,
 )
 from ptxsim.checks.order.tensors import hand_fenced
 from ptxsim.jit.body import Array
-from ptxsim.jit.vectors import fill
+from ptxsim.jit.vectors import fill, raise_to
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Scope
 
@@ -56,6 +59,9 @@ def arrive(o: Order, slot: int, warp: int, lanes: int, number: int, phase: int, 
         o.come[slot, number] = 0
         clear(o, row)
         o.passing[slot, number] = 0
+        for other in range(o.n[CTAS] * o.n[WARPS]):  # warps that have not waited here
+            if abs(o.pending[slot, other]) == number + 1:
+                o.pending[slot, other] = 0
     if o.n[PASSES]:
         for lane in range(LANES):
             unit = warp * LANES + lane
@@ -67,6 +73,14 @@ def arrive(o: Order, slot: int, warp: int, lanes: int, number: int, phase: int, 
                 o.passing[slot, number] = max(o.passing[slot, number], o.need[slot, unit] + 1)
     o.come[slot, number] += lanes.bit_count() if waits else -(1 << 20)
     rest = lanes
+    if (
+        not is_relaxed
+        and lanes == o.live[slot, warp]
+        and o.uniform[slot, warp] != NONE
+        and not o.n[PASSES] | o.n[PLAIN]
+    ):
+        put_off(o, slot, warp, row, number)
+        rest = 0
     while rest:
         part = sharing(o, slot, warp, rest)
         if is_relaxed:
@@ -75,6 +89,44 @@ def arrive(o: Order, slot: int, warp: int, lanes: int, number: int, phase: int, 
             join(o, row, row_of(o, slot, warp * LANES + lowest(part)))
             stamp(o, slot, row, warp, part)
         rest &= ~part
+
+
+def put_off(o: Order, slot: int, warp: int, row: int, number: int) -> None:
+    """A warp comes to a barrier. What it knows of threads is not yet handed on: mostly all threads of the cluster come, and do nothing else
+    until they leave, so that nobody knows more of a thread than when it has come (`settle`)."""
+    mine = first_row(o, slot, warp) + int(o.uniform[slot, warp])
+    for u in range(o.n[CTAS] * o.n[WARPS] * LANES, o.n[UNITS]):
+        o.clock[row, u] = max(o.clock[row, u], o.clock[mine, u])
+    join_far(o, row, mine)
+    stamp(o, slot, row, warp, int(o.live[slot, warp]))
+    o.pending[slot, warp] = number + 1
+
+
+def stray(o: Order, slot: int, warp: int) -> None:
+    """A warp that has come to a barrier does something else."""
+    number = int(o.pending[slot, warp]) - 1
+    if number >= 0:
+        hand_on(o, slot, warp, barrier_row(o, slot, number))
+    o.pending[slot, warp] = 0
+
+
+def hand_on(o: Order, slot: int, warp: int, row: int) -> None:
+    raise_to(o.clock[row], o.clock[first_row(o, slot, warp) + int(o.uniform[slot, warp])])
+
+
+def settle(o: Order, slot: int, number: int) -> None:
+    """The first warp leaves a barrier: what has been put off is handed on, unless all threads have come and done nothing since. Who still
+    has done nothing when it leaves has nothing to add to what it learns: its number is negative from now on."""
+    row, missing = barrier_row(o, slot, number), 0
+    for warp in range(o.n[CTAS] * o.n[WARPS]):
+        missing += o.pending[slot, warp] != number + 1
+    for rank in range(o.n[CTAS]):
+        missing += o.threads[slot, rank] != o.n[THREADS]
+    for warp in range(o.n[CTAS] * o.n[WARPS]):
+        if o.pending[slot, warp] == number + 1:
+            if missing:
+                hand_on(o, slot, warp, row)
+            o.pending[slot, warp] = -(number + 1)
 
 
 def pass_on(o: Order, row: int, source: int) -> None:
@@ -140,6 +192,8 @@ def release_fences(o: Order, slot: int, warp: int, lanes: int, row: int) -> None
 def leave(o: Order, slot: int, warp: int, lanes: int, number: int, is_whole: bool) -> None:
     """is_whole: all threads of the CTA have met here and done nothing since they came; no thread waits for what exited ones have done."""
     row = barrier_row(o, slot, number)
+    if abs(o.pending[slot, warp]) != number + 1:
+        stray(o, slot, warp)
     waited(o, slot, warp, lanes)
     if is_whole:
         o.come[slot, number] = 0
@@ -148,9 +202,21 @@ def leave(o: Order, slot: int, warp: int, lanes: int, number: int, is_whole: boo
         if o.n[CTAS] == 1:
             o.floor[row] = o.n[NOW]
             drop(o, slot)
+    is_cluster = number >= 2 * o.n[CTAS] * BARRIERS
+    if o.own[row] == 0:
+        settle(o, slot, number)
+        o.own[row] = o.n[NOW]
+        if is_cluster:
+            see_all(o, row)
     if lanes & o.live[slot, warp] == o.live[slot, warp] and o.uniform[slot, warp] == NONE:
         meet(o, slot, warp, lanes)
-    acquire_row(o, slot, warp, lanes, row)
+    if o.pending[slot, warp] == -(number + 1) and lanes == o.live[slot, warp] and o.uniform[slot, warp] != NONE:
+        mine = first_row(o, slot, warp) + int(o.uniform[slot, warp])
+        o.clock[mine] = o.clock[row]
+        join_far(o, mine, row)
+    else:
+        acquire_row(o, slot, warp, lanes, row)
+    o.pending[slot, warp] = 0
     if o.passing[slot, number] != 0:
         for lane in range(LANES):
             if lanes >> lane & 1:
@@ -158,7 +224,7 @@ def leave(o: Order, slot: int, warp: int, lanes: int, number: int, is_whole: boo
                     o, slot, warp * LANES + lane, passing_row(o, slot, number), int(o.passing[slot, number]) - 1
                 )
     if lanes & o.live[slot, warp] == o.live[slot, warp]:
-        if not is_whole:
+        if not is_whole and not is_cluster:
             see_all(o, first_row(o, slot, warp) + int(o.uniform[slot, warp]))
         o.own[first_row(o, slot, warp) + int(o.uniform[slot, warp])] = o.n[NOW]
 

@@ -9,6 +9,7 @@ import numpy as np
 from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.order import state
 from ptxsim.checks.order.cells import FREED, UNFENCED, UNMET
+from ptxsim.checks.order.entries import settle
 from ptxsim.checks.order.findings import Problem, findings_of
 from ptxsim.checks.order.scan import FIELDS, KINDS, scan
 from ptxsim.checks.order.sites import COVERS, UPDATES_GLOBAL, UPDATES_SHARED
@@ -112,7 +113,8 @@ class OrderChecker(Observer):
             free=np.arange(2 * slots - 1, -1, -1, dtype=np.int32), cluster=np.append(o.cluster, np.full(slots, NONE, np.int32)),
             **{name: _twice(getattr(o, name)) for name in (
                 "start", "threads", "live", "uniform", "row_of", "clock", "floor", "own", "far", "fence_row", "fence_time",
-                "fence_scope", "landing", "over", "waits", "landed", "covered_at", "need", "phase", "passing", "come", "cells", "reads", "updates", "lines", "warps", "tensors",
+                "fence_scope", "landing", "over", "waits", "landed", "covered_at", "need", "phase", "passing", "come", "pending",
+                "cells", "reads", "updates", "lines", "warps", "tensors",
             )},
         )  # fmt: skip
         self.order.n[state.FREE] = slots
@@ -124,11 +126,7 @@ class OrderChecker(Observer):
         kept_far = np.zeros((2 * len(o.kept), o.kept_far.shape[1]), np.int32)
         kept_far[: len(o.kept)] = o.kept_far
         entries = np.zeros(2 * len(o.entries), state.ENTRY)
-        for entry in o.entries[o.entries["key"] != 0]:
-            place = state.hashed(int(entry["key"]), int(entry["owner"])) % len(entries)
-            while entries[place]["key"] != 0:
-                place = (place + 1) % len(entries)
-            entries[place] = entry
+        settle.form(len(o.entries))(o.entries, entries)
         self.order = o._replace(kept=kept, kept_far=kept_far, entries=entries)
 
     def _know_more(self) -> None:

@@ -59,6 +59,11 @@ def copy(o: Order, row: int, source: int) -> None:
 def join(o: Order, row: int, source: int) -> None:
     """A row knows what another knows, too."""
     raise_to(o.clock[row], o.clock[source])
+    join_far(o, row, source)
+
+
+def join_far(o: Order, row: int, source: int) -> None:
+    """The same of other clusters, and of what all threads have done."""
     for k in range(o.n[FAR]):
         o.far[row, k] = later(o, int(o.far[row, k]), int(o.far[source, k]))
     o.floor[row] = max(o.floor[row], o.floor[source])

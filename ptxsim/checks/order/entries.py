@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptxsim.checks.order.clocks import later, take
 from ptxsim.checks.order.state import COVERED, CTAS, EDGES, FAR, GRID, NONE, NOW, UNTOLD, WARPS, Order, hashed
+from ptxsim.jit.body import Array, body
 from ptxsim.jit.vectors import raise_to
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Scope
@@ -34,6 +35,17 @@ def entry_at(o: Order, key: int, owner: int, is_new: bool) -> int:
     entry["key"], entry["owner"], entry["time"], entry["home"], entry["snap"] = key, owner, NONE, NONE, 0
     entry["row"] = take(o)
     return place
+
+
+@body
+def settle(before: Array, entries: Array) -> None:
+    """Put entries into a larger table, which is empty."""
+    for i in range(before.shape[0]):
+        if before[i]["key"] != 0:
+            place = hashed(int(before[i]["key"]), int(before[i]["owner"])) % len(entries)
+            while entries[place]["key"] != 0:
+                place = (place + 1) % len(entries)
+            entries[place] = before[i]
 
 
 def begun(o: Order, slot: int, rank: int, key: int, scope: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.checks.order.accesses import access
-from ptxsim.checks.order.barriers import arrive, barrier_number, has_not_met, leave, sync_warp
+from ptxsim.checks.order.barriers import arrive, barrier_number, has_not_met, leave, stray, sync_warp
 from ptxsim.checks.order.cells import OFFSET, UNMET, UNSEEN, cell_of, end_of, knows_writer, products_of, row_for, tell
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.completions import complete, go_on_completed, know, land_in, see_completed
@@ -84,6 +84,8 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
         event, mask, site = int(record["event"]), int(record["mask"]), int(record["site"])
         addresses, bits = record["addresses"], int(o.sites[record["site"]])
         o.n[NOW] += 1
+        if o.pending[slot, warp] != 0 and event != Event.LEAVE:
+            stray(o, slot, warp)
         if event == Event.ARRIVE:
             number = barrier_number(o, rank, int(addresses[0]), int(addresses[1]))
             relaxed = int(addresses[0]) >= BARRIERS and int(addresses[2]) != 0

@@ -60,7 +60,7 @@ def begin(o: Order, slot: int, cluster: int) -> None:
     for warp in range(ctas * warps):
         lanes = min(threads - warp % warps * LANES, LANES)
         o.live[slot, warp] = (1 << lanes) - 1
-        o.uniform[slot, warp] = 0
+        o.uniform[slot, warp], o.pending[slot, warp] = 0, 0
         row = first_row(o, slot, warp)
         fill(o.clock[row], 0, int(o.n[UNITS]), now)
         if o.n[COVERED]:

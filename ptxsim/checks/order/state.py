@@ -130,6 +130,7 @@ class Arrays(NamedTuple):
     phase: Array  # by slot and barrier
     passing: Array  # the scope, plus one, that a fence must have for what threads have read that have come, 0 if they have read nothing
     come: Array  # threads that have come to a barrier and wait there
+    pending: Array  # by slot and warp: the barrier, plus one, whose row lacks what the warp knows of threads (see barriers.put_off)
     cells: Array  # by slot, rank and granule
     reads: Array
     updates: Array
@@ -214,6 +215,7 @@ def begin(
         zeros((slots, threads), np.int32), zeros((slots, LANES), np.int32), zeros((slots, groups, RING), np.int32), zeros((slots, groups), np.int32),
         zeros((slots, 2, completions), np.int32),
         zeros((slots, threads if covers else 0), np.int32), zeros((slots, threads), np.int32), zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32), zeros((slots, barrier_rows(ctas)), np.int32),
+        zeros((slots, all_warps), np.int32),
         zeros(granules, CELL), zeros((granules, ways), ACCESS), zeros((granules, ways if strong[0] else 0), ACCESS),
         zeros(slots * ctas * lines, LINE), zeros((slots * ctas * lines, 3 * LANES), np.int32), zeros((slots * ctas * TENSOR_CELLS if tensors else 0, 1 + all_warps), USE), zeros(LOG, RECORD), zeros(LOG, LOGGED_READ),
         np.full(2 * PAGES_AT_FIRST, NONE, np.int64), zeros(2 * PAGES_AT_FIRST, np.int32), zeros(many, CELL), zeros((many, FAR_WAYS), ACCESS),
