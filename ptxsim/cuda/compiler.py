@@ -30,7 +30,9 @@ _HOST_HELP = (
 )
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 _COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_NO_HOST_COMPILER = "Failed to preprocess host compiler properties"  # nvcc's words; the line before says what it has tried
+_NO_HOST_COMPILER = (
+    "Failed to preprocess host compiler properties"  # nvcc's words; the line before says what it has tried
+)
 # file(line): error: text, as nvcc and NVRTC write it; file:line:column: error: text, as host compilers do.
 _ERROR = re.compile(
     r"^(?P<file>[^\n(:]+)(?:\((?P<line>\d+)\)|:(?P<number>\d+):(?P<column>\d+)): (?:catastrophic |fatal )?error(?: #[\w-]+)?: (?P<text>.*)$",

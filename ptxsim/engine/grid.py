@@ -268,7 +268,10 @@ class Grid:
         message = "warps go round for ever, and nothing changes any more" + (
             f": in the loop of {where}" if where else ""
         )
-        help = "look for what should end the loop: who would have to write what it reads, and is that thread still running?"
+        help = (
+            "look for what should end the loop: who would have to write what it reads, and is that thread still running? "
+            "(a launch ends here before the host goes on, or another launch begins)"
+        )
         if op is None:
             return Finding("deadlock", message, help=help)
         return Finding("deadlock", message, op.line, op.column, len(op.opcode), help=help)

@@ -157,6 +157,16 @@ static void bring_up(void) {
   if (state) ((void (*)(void *))dlsym(RTLD_DEFAULT, "PyEval_RestoreThread"))(state);
 }
 
+/* ---- NVRTC, for programs that load what it has compiled: machine code cannot be executed, so the PTX of the same compilation
+ * stands for it, which the functions that load a module take as well ---- */
+
+static int ptx_in_place_of_machine_code(const char *asked, void *program, void *result) {
+  int (*ask)(void *, void *) = dlsym(RTLD_NEXT, asked);
+  return ask ? ask(program, result) : 11; /* NVRTC_ERROR_INTERNAL_ERROR */
+}
+API int nvrtcGetCUBINSize(void *program, size_t *size) { return ptx_in_place_of_machine_code("nvrtcGetPTXSize", program, size); }
+API int nvrtcGetCUBIN(void *program, char *code) { return ptx_in_place_of_machine_code("nvrtcGetPTX", program, code); }
+
 API char __cudaInitModule(void **handle) {
   READY();
   return ((int (*)(void **))ptxsim_table[INIT_MODULE])(handle) == 0;

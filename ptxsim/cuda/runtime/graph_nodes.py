@@ -14,7 +14,7 @@ from typing import Any
 
 from ptxsim.cuda.runtime.copies import Copy3D, copy, fill_rows, place, work_of_copy
 from ptxsim.cuda.runtime.functions import CudaError, function, say
-from ptxsim.cuda.runtime.graphs import graph_of, handles, holder_of
+from ptxsim.cuda.runtime.graphs import copy_of, graph_of, handles, holder_of, keep
 from ptxsim.cuda.runtime.launches import KernelParameters, step_of
 from ptxsim.cuda.runtime.memory import nothing
 from ptxsim.cuda.runtime.state import INVALID_VALUE, NOT_SUPPORTED, Runtime
@@ -95,8 +95,9 @@ def host(runtime: Runtime, parameters: int | None) -> Step:
 
 
 def child(runtime: Runtime, graph: int | None) -> Step:
-    """The child is what the graph is now."""
-    return Step(Kind.GRAPH, graph_of(runtime, graph).copy().run, lambda: struct.pack("<Q", graph or 0))
+    """The child is a copy of what the graph is now, with a handle of its own."""
+    inner = copy_of(runtime, graph)
+    return Step.of(inner, keep(runtime, inner))
 
 
 def empty(runtime: Runtime) -> Step:

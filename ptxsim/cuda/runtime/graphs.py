@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ptxsim.cuda.runtime.functions import CudaError, function
@@ -41,6 +42,11 @@ def keep(runtime: Runtime, graph: Graph) -> int:
     handle = runtime.handle()
     runtime.graphs[handle] = graph
     return handle
+
+
+def copy_of(runtime: Runtime, graph: int | None) -> Graph:
+    """A copy of a graph, whose nodes have handles of their own, as have the graphs among them. Raises CudaError."""
+    return graph_of(runtime, graph).copy(runtime.handle, partial(keep, runtime))
 
 
 def handles(places: Any, count: int) -> list[int]:
@@ -156,7 +162,7 @@ def create(runtime: Runtime, graph: Any, flags: int) -> None:
 
 @function("cudaGraphClone(void **clone, void *graph)")
 def clone(runtime: Runtime, clone: Any, graph: int | None) -> None:
-    clone[0] = keep(runtime, graph_of(runtime, graph).copy(runtime.handle))
+    clone[0] = keep(runtime, copy_of(runtime, graph))
 
 
 @function("cudaGraphNodeFindInClone(void **node, void *original, void *clone)")
@@ -219,8 +225,12 @@ def upload(runtime: Runtime, executable: int | None, stream: int | None) -> None
 
 @function("cudaGraphDestroy(void *graph)")
 def destroy(runtime: Runtime, graph: int | None) -> None:
-    if runtime.graphs.pop(graph or 0, None) is None:
+    found = runtime.graphs.pop(graph or 0, None)
+    if found is None:
         raise CudaError(INVALID_VALUE)
+    inner = [node.step.graph for node in found.nodes.values() if node.step.graph is not None]
+    for handle in [handle for handle, each in runtime.graphs.items() if any(each is one for one in inner)]:
+        destroy(runtime, handle)
 
 
 @function("cudaGraphExecDestroy(void *executable)")

@@ -70,7 +70,9 @@ def _build(place: Path) -> None:
         for version in VERSIONS:
             name = f"libcudart.so.{version}"
             exported = Path(work) / "map"
-            exported.write_text(f"{name} {{ global: cu*; _cu*; __cuda*; local: *; }};\n")
+            exported.write_text(
+                f"{name} {{ global: cu*; _cu*; __cuda*; local: *; }};\nlibnvrtc.so.{version} {{ global: nvrtc*; }};\n"
+            )
             with resources.as_file(resources.files("ptxsim.cuda.runtime").joinpath("cudart.c")) as text:
                 command = [
                     compiler, "-shared", "-fPIC", "-O1", f"-DVERSION={version}", f"-I{work}", str(text), "-ldl", "-pthread",
@@ -137,7 +139,11 @@ def environment(program: str | Path | None = None) -> dict[str, str]:
     needed = inspect(program).needed if program is not None else []
     paths = [str(place), *([str(place / "driver")] if DRIVER in needed else [])]
     # Before what the program itself says about where its libraries lie.
-    libraries = [str(place / name) for name in needed if name in {f"libcudart.so.{v}" for v in VERSIONS}]
+    runtimes = [f"libcudart.so.{v}" for v in VERSIONS]
+    preloaded = [name for name in runtimes if name in needed]
+    if not preloaded and any(name.startswith("libnvrtc.so.") for name in needed):
+        preloaded = runtimes[-1:]  # it has a function of NVRTC's, too
+    libraries = [str(place / name) for name in preloaded]
     return {
         "LD_LIBRARY_PATH": os.pathsep.join([*paths, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]),
         "LD_PRELOAD": os.pathsep.join([*libraries, *filter(None, [os.environ.get("LD_PRELOAD")])]),

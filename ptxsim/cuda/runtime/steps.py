@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -26,11 +27,18 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that is done. given: the bytes of its parameters, where a node can say them."""
+    """One thing that is done. given: the bytes of its parameters, where a node can say them. graph: whose steps it does, if it is a
+    graph in a graph."""
 
     kind: Kind
     work: Work
     given: Callable[[], bytes] | None = None
+    graph: Graph | None = None
+
+    @classmethod
+    def of(cls, graph: Graph, handle: int) -> Step:
+        """What a graph does that is one node of another; its parameter is its handle."""
+        return cls(Kind.GRAPH, graph.run, lambda: struct.pack("<Q", handle), graph)
 
 
 @dataclass(frozen=True)
@@ -72,11 +80,19 @@ class Graph:
                 left += self.nodes[handle].after
         return found
 
-    def copy(self, handle: Callable[[], int] | None = None) -> Graph:
-        """The same nodes; handle: what gives each one of its own."""
+    def copy(self, handle: Callable[[], int] | None = None, keep: Callable[[Graph], int] | None = None) -> Graph:
+        """The same nodes, with copies of the graphs that are nodes. handle: what gives each node one of its own; keep: what gives one to
+        each graph."""
         names = {each: handle() if handle else each for each in self.nodes}
+
+        def copied(step: Step) -> Step:
+            if step.graph is None:
+                return step
+            graph = step.graph.copy(handle, keep)
+            return Step.of(graph, keep(graph)) if keep else replace(step, work=graph.run, graph=graph)
+
         nodes = {
-            names[each]: replace(node, after=frozenset(map(names.__getitem__, node.after)))
+            names[each]: replace(node, step=copied(node.step), after=frozenset(map(names.__getitem__, node.after)))
             for each, node in self.nodes.items()
         }
         return Graph(nodes, names if handle else {})

@@ -117,11 +117,39 @@ static void built_of_nodes() {
   OK(cudaGraphAddChildGraphNode(&child, outer, &up, 1, graph));
   OK(cudaGraphAddEventRecordNode(&end, outer, &child, 1, after));
   OK(cudaGraphExecDestroy(ready));
+  // The node has a copy of it, and changes of the copy are changes of the node, until that is made executable.
+  cudaGraph_t inner, other;
+  OK(cudaGraphChildGraphNodeGetGraph(child, &inner));
+  EXPECT(inner != graph);
+  size_t some = 0, all = 0;
+  OK(cudaGraphGetNodes(graph, nullptr, &all));
+  OK(cudaGraphGetNodes(inner, nullptr, &some));
+  EXPECT(some == all);
+  FAILS(cudaErrorInvalidValue, cudaGraphNodeFindInClone(&again, host, graph));
+  OK(cudaGraphNodeFindInClone(&again, host, inner));
+  EXPECT(again != host);
+  OK(cudaGraphInstantiate(&ready, outer, 0));
+  OK(cudaGraphClone(&other, outer));
+  OK(cudaGraphDestroyNode(again));
+  OK(cudaGraphLaunch(ready, 0));
+  EXPECT(calls == 4);
+  OK(cudaGraphExecDestroy(ready));
+  OK(cudaGraphInstantiate(&ready, outer, 0));
+  OK(cudaGraphLaunch(ready, 0));
+  EXPECT(calls == 4);
+  OK(cudaGraphExecDestroy(ready));
+  OK(cudaGraphNodeFindInClone(&again, child, other));
+  OK(cudaGraphDestroy(outer));
+  FAILS(cudaErrorInvalidValue, cudaGraphGetNodes(inner, nullptr, &some));
+  OK(cudaGraphChildGraphNodeGetGraph(again, &inner));
+  OK(cudaGraphGetNodes(inner, nullptr, &some));
+  EXPECT(some == all);
+  outer = other;
   OK(cudaGraphInstantiateWithFlags(&ready, outer, cudaGraphInstantiateFlagAutoFreeOnLaunch));
   OK(cudaGraphDestroy(graph));
   OK(cudaGraphLaunch(ready, 0));
   OK(cudaEventElapsedTime(&milliseconds, before, after));
-  EXPECT(calls == 4 && out[5] == 7 + 2 * 3 * 5 && milliseconds > 0);
+  EXPECT(calls == 5 && out[5] == 7 + 2 * 3 * 5 && milliseconds > 0);
   FAILS(cudaErrorInvalidValue, cudaGraphNodeGetType(one, &type));  // its graph is gone
 }
 

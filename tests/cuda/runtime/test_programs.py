@@ -1,6 +1,7 @@
 """A program built by nvcc with the shared CUDA runtime, run with ptxsim's in its place."""
 
 import fcntl
+import importlib.util
 import json
 import os
 import shutil
@@ -201,6 +202,34 @@ def test_a_program_of_the_driver_is_linked_and_run(tmp_path):
     command = [sys.executable, "-m", "ptxsim", "exec", tmp_path / "driver"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "0 -5 -3 134217728\n"), done.stderr  # as an H200 says
+
+
+def test_a_program_loads_what_nvrtc_has_compiled_for_it(tmp_path):
+    """PTX takes the place of the machine code that it asks for."""
+    spec = importlib.util.find_spec("nvidia.cu13")
+    folder = Path(next(iter(spec.submodule_search_locations))) if spec else Path()
+    if not (folder / "include" / "nvrtc.h").exists():
+        pytest.skip("no NVRTC of pip's is there")
+    library = folder / "lib" / "libnvrtc.so.13"
+    linked = ["-Xlinker", str(library), f"-L{stubs_folder()}", "-lcuda"]
+    command = ["nvcc", "-cudart", "shared", f"-I{folder / 'include'}", SOURCE.with_name("compiles.cpp"), *linked]
+    subprocess.run([*command, "-o", tmp_path / "compiles"], check=True, timeout=120)
+    command = [sys.executable, "-m", "ptxsim", "exec", tmp_path / "compiles"]
+    variables = {**os.environ, "LD_LIBRARY_PATH": str(library.parent)}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "198\n"), done.stderr
+    assert "twice: 1 launch" in done.stderr
+
+
+def test_a_kernel_that_waits_for_the_host_is_told_that_launches_end_first(tmp_path):
+    source = SOURCE.with_name("waits_for_the_host.cu")
+    command = ["nvcc", "-cudart", "shared", "-lineinfo", "-arch=sm_90", "-o", tmp_path / "waits", source]
+    subprocess.run(command, check=True, timeout=120)
+    command = [sys.executable, "-m", "ptxsim", "exec", "--format", "json", tmp_path / "waits"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    [[finding]] = [record["findings"] for record in json.loads(done.stdout)]
+    assert (done.returncode, finding["name"], finding["source_line"]) == (1, "deadlock", 3)
+    assert "a launch ends here before the host goes on" in finding["help"]
 
 
 def test_a_static_runtime_is_told(built):
