@@ -24,25 +24,25 @@ from ptxsim.machine.shared_names import Variables, shared_name
 class ProxyChecker(Observer):
     """Finds missing and needless proxy fences, tiles that are overwritten while they are read, and missing waits.
 
-    warps and shared_bytes are those of a CTA; homes knows the clusters.
+    threads and shared_bytes are those of a CTA; homes knows the clusters.
     """
 
     events = frozenset(
         {
             Event.LOAD, Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.LDMATRIX, Event.STMATRIX,
             Event.ASYNC_READ, Event.ASYNC_WRITE, Event.ASYNC_ISSUE, Event.ASYNC_WAIT, Event.FENCE,
-            Event.LEAVE, Event.MBARRIER_WAIT, Event.SYNC_WARP,
+            Event.LEAVE, Event.MBARRIER_WAIT, Event.SYNC_WARP, Event.EXIT,
         }
     )  # fmt: skip
     spaces = frozenset({Space.SHARED, Space.GLOBAL})
     selects = True
 
     def __init__(
-        self, program: Program, warps: int, shared_bytes: int, homes: Homes | None = None, keep: int = 32,
+        self, program: Program, threads: int, shared_bytes: int, homes: Homes | None = None, keep: int = 32,
         variables: Variables | None = None,
     ):  # fmt: skip
         self.program, self.homes, self.variables = program, homes, variables or {}
-        self.warps, self.shared_bytes, self.keep = warps, shared_bytes, keep
+        self.threads, self.shared_bytes, self.keep = threads, shared_bytes, keep
         self.kinds = np.array([_kind(op) for op in program.ops], np.int8)
         self.useful = np.zeros(len(program.ops), np.int8)
         self.found = np.empty((0, 7), np.int64)
@@ -63,7 +63,9 @@ class ProxyChecker(Observer):
         words = found[:, 0] << 60 | found[:, 1] << 30 | found[:, 2]
         _, firsts, counts = np.unique(words, return_index=True, return_counts=True)
         for key, index, more in zip(map(tuple, found[firsts, :3].tolist()), firsts, counts.tolist()):
-            times, first = self.problems.get(key, (0, np.append(found[index], cta)))
+            if key not in self.problems:
+                self.problems[key] = (0, np.append(found[index], cta))
+            times, first = self.problems[key]
             self.problems[key] = (times + more, first)
 
     def finish(self) -> None:
@@ -73,12 +75,16 @@ class ProxyChecker(Observer):
     def _shadow(self, cta: int) -> ProxyShadow:
         shadow = self.shadows.get(cta)
         if shadow is None:
-            while len(self.shadows) >= self.keep:  # CTAs end in order; the oldest has ended
-                self._close(next(iter(self.shadows)))
-            shadow = self.unused.pop() if self.unused else ProxyShadow.of(self.warps, self.shared_bytes)
+            while self.shadows and (len(self.shadows) >= self.keep or self._is_over(next(iter(self.shadows)))):
+                self._close(next(iter(self.shadows)))  # mostly CTAs end in order
+            shadow = self.unused.pop() if self.unused else ProxyShadow.of(-(-self.threads // LANES), self.shared_bytes)
             shadow.begin(self.homes.rank(cta) if self.homes else 0)
             self.shadows[cta] = shadow
         return shadow
+
+    def _is_over(self, cta: int) -> bool:
+        """Whether all threads of a CTA have exited."""
+        return bool(self.shadows[cta].clock[5] >= self.threads)
 
     def _close(self, cta: int) -> None:
         """A CTA is over: bulk stores whose reads were never waited for."""

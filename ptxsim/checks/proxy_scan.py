@@ -42,7 +42,7 @@ class _Arrays(NamedTuple):
     covers: Array  # by thread: up to when its last fence covers what others have written
     unfenced: Array  # by thread: whether it has written through the generic proxy since its last fence
     # Now, last generic access to shared memory, to global memory, when nobody had written since its own last fence, and how many
-    # threads have.
+    # threads have; how many have exited.
     clock: Array
     newest: Array  # by line of 128 bytes: when the generic proxy last wrote there
     # The same memory, several words a number: for each chunk of 16 bytes there is one number, or two.
@@ -68,14 +68,14 @@ class ProxyShadow(_Arrays):
         by_word = np.zeros((6, lines << LINE_BITS - 2), np.int32)
         counts = np.zeros((2, lines << LINE_BITS - 2), np.int16)
         by_thread, newest = np.zeros((4, warps * 32), np.int32), np.zeros(lines, np.int32)
-        numbers = np.zeros(6, np.int32)
+        numbers = np.zeros(7, np.int32)
         writer, write_site, write_time, read_site, issue_site, issuer = by_word
         reading, writing = counts
         fenced, synced, covers, unfenced = by_thread
         by_chunk = reading, writing, writer, write_site, write_time, read_site, issue_site, issuer
         shadow = cls(
-            numbers[5:], writer, write_site, write_time, reading, read_site, writing, issue_site, issuer, fenced,
-            synced, covers, unfenced, numbers[:5], newest, *(each.view(np.int64) for each in by_chunk),
+            numbers[6:], writer, write_site, write_time, reading, read_site, writing, issue_site, issuer, fenced,
+            synced, covers, unfenced, numbers[:6], newest, *(each.view(np.int64) for each in by_chunk),
         )  # fmt: skip
         shadow._all = counts, by_thread, numbers, newest
         return shadow
@@ -238,6 +238,9 @@ def scan(records: Array, cta: int, shadow: ProxyShadow, kinds: Array, useful: Ar
         event, warp, site = int(record["event"]), int(record["warp"]), int(record["site"])
         addresses, flags, mask = record["addresses"], int(record["flags"]), int(record["mask"])
         clock[0] += 1
+        if event == Event.EXIT:
+            clock[5] += mask.bit_count()
+            continue
         if event == Event.FENCE:
             proxy = int(addresses[1])
             if proxy not in (Proxy.ASYNC, Proxy.ASYNC_GLOBAL, Proxy.ASYNC_SHARED):

@@ -11,15 +11,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ptxsim.checks.tile_sources import SITE, follow
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.analysis.copied_loads import copied_loads
 from ptxsim.engine.program.operation import Program
 from ptxsim.isa.facts import Mechanism, Scope
-from ptxsim.lanes import LANES, word_mask
+from ptxsim.lanes import LANES
 from ptxsim.layout.descriptor import Descriptor
 from ptxsim.layout.tile_order import UNIT, UNKNOWN, Shape, overlap, written_as
 from ptxsim.machine.async_product import MmaAsync
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MORE, Event, Observer, Space, listed
+from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.shared_names import Variables, shared_name
 from ptxsim.machine.tile import past_variable
 
@@ -58,89 +59,50 @@ class TileLayoutChecker(Observer):
     spaces = frozenset({Space.SHARED, Space.GLOBAL})
     selects = True  # of most CTAs nothing is looked at
 
-    def __init__(self, program: Program, target: str, numerics: str, shared_end: int, variables: Variables):
+    def __init__(
+        self, program: Program, target: str, numerics: str, shared_end: int, variables: Variables, warps: int = 1
+    ):  # fmt: skip
         self.program, self.variables = program, variables
         self.products = {
             op.site: MmaAsync(op, target, numerics) for op in program.ops
             if op.facts.product is not None and op.facts.scope is Scope.WARPGROUP
         }  # fmt: skip
-        self.copies = {op.site for op in program.ops if op.completes_by is Mechanism.CP_ASYNC_GROUP}
-        self.copied = copied_loads(program) if self.products else {}
-        self.loads = frozenset[int]().union(self.copies, *(copied.loads for copied in self.copied.values()))
-        self.listed = listed(self.events if self.loads else {Event.MMA})
-        self.left = dict.fromkeys(self.products, PRODUCTS)
-        self.most = MOST
-        # By warp and site, what each lane loaded last from, and when.
-        self.loaded: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
+        copies = {op.site for op in program.ops if op.completes_by is Mechanism.CP_ASYNC_GROUP}
+        copied = copied_loads(program) if self.products else {}
+        loads = sorted(copies.union(*(each.loads for each in copied.values())))
+        self.sites, numbers = np.zeros(len(program.ops), SITE), list[int]()
+        self.sites["load"] = -1
+        self.sites["load"][loads] = range(len(loads))
+        self.sites["left"][list(self.products)] = PRODUCTS
+        for site in {*copies, *copied}:
+            came = copied[site].loads if site in copied else {site}
+            row = self.sites[site]
+            row["copies"], row["offset"] = site in copies, copied[site].offset if site in copied else 0
+            row["first"], row["end"] = len(numbers), len(numbers) + len(came)
+            numbers += (int(self.sites["load"][load]) for load in came)
         units = -(-shared_end // UNIT)
-        self.sources = np.full(units, UNKNOWN, np.int64)
-        self.writers = np.zeros(units, np.int32)
+        self.sources, writers = np.full(units, UNKNOWN, np.int64), np.zeros(units, np.int32)
+        self.writers, self.left, self.most, self.time = writers, PRODUCTS * len(self.products), MOST, 0
+        self.state = (
+            self.sites, np.array(numbers, np.int32), np.zeros((warps, len(loads), LANES), np.int64),
+            np.zeros((warps, len(loads), LANES), np.int64), self.sources, writers,
+        )  # fmt: skip
         self.problems: dict[tuple[str, Descriptor], Problem] = {}
-        self.time = 0
 
     def consume(self, records: np.ndarray) -> None:
-        if self.most <= 0 or not self.left:
-            return
-        (first,) = np.nonzero(records["cta"] == 0)
-        if not len(first):
-            return
-        records = records[first[self.listed[records["event"][first]]]]
-        self.most -= len(records)
-        for record in records:
-            event, site, is_global = int(record["event"]), int(record["site"]), record["space"] == Space.GLOBAL
-            if event == Event.MMA:
-                if site in self.left:
-                    self._look(site, *record["addresses"][:2].tolist())
-            elif event == Event.LOAD:
-                if is_global and site in self.loads:
-                    self._load(record, site)
-            elif not is_global and self._puts(event, site, int(record["flags"])):
-                self._write(record, site)
-
-    def _puts(self, event: int, site: int, flags: int) -> bool:
-        """Whether an event is where bytes of shared memory are replaced: of cp.async when it starts, of other copies when they land."""
-        if event == Event.ASYNC_ISSUE:
-            return site in self.copies
-        return event != Event.ASYNC_WRITE or flags & FLAG_ASYNC_PROXY != 0
-
-    def _load(self, record: np.void, site: int) -> None:
-        """Remember where each lane loaded from."""
-        self.time += 1
-        key = int(record["warp"]), site
-        if key not in self.loaded:
-            self.loaded[key] = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
-        addresses, times = self.loaded[key]
-        if site in self.copies and not record["flags"] & FLAG_MORE:
-            times[:] = 0
-        lanes = word_mask(int(record["mask"]))
-        addresses[lanes], times[lanes] = record["addresses"][lanes].astype(np.int64), self.time
-
-    def _write(self, record: np.void, site: int) -> None:
-        """Note, for the units that are written, where their bytes come from."""
-        lanes = word_mask(int(record["mask"]))
-        places = record["addresses"][lanes].astype(np.int64)
-        inside = (places >= 0) & (places < UNIT * len(self.sources))
-        starts = inside & (places % UNIT == 0)
-        came = np.full(LANES, UNKNOWN, np.int64)
-        copied = self.copied.get(site)
-        loads, offset = (copied.loads, copied.offset) if copied else ({site} & self.copies, 0)
-        newest = np.zeros(LANES, np.int64)
-        for load in loads:
-            if (int(record["warp"]), load) in self.loaded:
-                addresses, times = self.loaded[int(record["warp"]), load]
-                came = np.where(times > newest, addresses + offset, came)
-                newest = np.maximum(newest, times)
-        came = came[lanes]
-        self.sources[places[starts] // UNIT] = came[starts]
-        self.writers[places[starts] // UNIT] = site
-        if not loads:  # something else is there now
-            self.sources[places[inside] // UNIT] = UNKNOWN
+        count = int(np.count_nonzero(records["cta"] == 0)) if self.most > 0 and self.left else 0
+        self.most -= count
+        at = 0 if count else len(records)
+        while at < len(records):
+            at, self.time = follow.form(len(records))(records, at, *self.state, self.time)
+            if at < len(records):
+                self._look(int(records[at]["site"]), *records[at]["addresses"][:2].tolist())
+                at += 1
 
     def _look(self, site: int, a: int, b: int) -> None:
         """A product starts: whether its tiles are read as they were written."""
-        self.left[site] -= 1
-        if not self.left[site]:
-            del self.left[site]
+        self.sites["left"][site] -= 1
+        self.left -= 1
         product = self.products[site]
         for operand, number in (("A", a), ("B", b)):
             if operand == "A" and product.from_registers:

@@ -199,11 +199,13 @@ def _checkers(launch: Launch, shared_is_set: bool) -> list[Checker]:
     threads = launch.block[0] * launch.block[1] * launch.block[2]
     warps = -(-threads // 32)
     homes, program = Homes(launch.grid, launch.cluster), launch.program
-    tiles = TileLayoutChecker(program, str(launch.target), launch.numerics, launch.shared_end, launch.shared_variables)
+    tiles = TileLayoutChecker(
+        program, str(launch.target), launch.numerics, launch.shared_end, launch.shared_variables, warps
+    )
     return [
         _order_checker(launch, homes, shared_is_set, left_memory(program, launch.memory)),
         *(
-            [ProxyChecker(program, warps, launch.shared_end, homes, variables=launch.shared_variables)]
+            [ProxyChecker(program, threads, launch.shared_end, homes, variables=launch.shared_variables)]
             if concerns_proxies(program)
             else []
         ),
