@@ -107,9 +107,9 @@ def lowest(mask: np.ndarray) -> np.ndarray:
     return found
 
 
-def distinct(addresses: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Different addresses per row."""
-    ordered = np.sort(np.where(word_mask(mask), addresses.astype(np.int64), -1), axis=1)
+def distinct(addresses: np.ndarray, lanes: np.ndarray) -> np.ndarray:
+    """Different addresses per row, of lanes that take part, (n, 32)."""
+    ordered = np.sort(np.where(lanes, addresses.astype(np.int64), -1), axis=1)
     new: np.ndarray = (ordered[:, 1:] != ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     counts: np.ndarray = new.sum(axis=1) + (ordered[:, 0] >= 0)
     return counts

@@ -15,7 +15,10 @@ ENTRY = record(
     ("width", "<i4"),  # of a TENSOR: cycles more until the result is there
     # Lines of an access outside shared memory: lines[first : first + count]. Of a TENSOR: multiplications and additions.
     ("first", "<i8"),
-    ("count", "<i4"),  # of an atomic on shared memory of the cluster: operations elsewhere
+    (
+        "count",
+        "<i4",
+    ),  # of an access to shared memory of the cluster: cycles of the SM's port to the others, of an atomic: operations elsewhere
     (
         "object",
         "<i8",

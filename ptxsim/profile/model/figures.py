@@ -123,7 +123,7 @@ class Figures:
     store_sector: float = 1.0  # cycles per sector written and SM; one SM alone
     store_sector_all: float = 1.75  # the same with all SMs writing
     store_load: float = 3.5  # cycles that a load from L2 takes of what all SMs write, however many lines it reads
-    local_sector_all: float = 2.15  # the same of local memory
+    local_sector_all: float = 2.05  # the same of local memory
     store_part: float = 1.07  # more for each line of which sectors are written in part
     store_part_all: float = 1.9
     store_part_sector_all: float = 0.48  # and for each of those sectors, with all SMs writing
@@ -194,8 +194,11 @@ class Figures:
     constant_line_port: float = 14  # cycles from one such line to the next, one SM alone
     constant_line_port_all: float = 31  # the same where the other SM of the pair reads too
     constant_far: float = 304  # latency of 256 bytes of them that no SM has read yet
-    remote_line: float = 7.5  # cycles of the SM's port to the cluster's shared memory by 128 bytes of a warp's access
-    remote_together: int = 64  # SMs that have that rate at a time, in clusters of more than two: eight of each GPC
+    remote_line: float = (
+        2.2  # cycles of the SM's port to the cluster's shared memory by 128 bytes of another CTA that a warp accesses
+    )
+    remote_sector: float = 1.33  # and by 32 bytes of those
+    remote_together: int = 64  # SMs that have these rates at a time, in clusters of more than two: eight of each GPC
     remote_atomic: float = 3.3  # cycles of that port by lane of an atomic
     remote_word: float = 2.2  # times as many for lanes that have the same word
     fence_port: float = 16  # cycles of the sub-core from one fence to the next
@@ -225,7 +228,7 @@ H200 = Figures(
 # The same chip with HBM3: 3.35 TB/s in the place of 4.8 (data sheets), of which nine tenths are taken, too.
 H100 = replace(
     H200, name="H100", source="the H200's, with the memory of the data sheet; judged by launches measured on an H100 SXM", dram_bandwidth=1523,
-    flag_fenced=415, fence_least=684, fence_port_gpu=96, constant_line_port_all=36,
+    flag_fenced=415, fence_least=684, fence_port_gpu=96, constant_line_port_all=36, local_sector_all=2.4,
 )  # fmt: skip
 # Public: data sheets for sizes, rates and clocks; latencies and L2 bandwidth as in "Hardware features of different Nvidia
 # GPU architectures" (PMC10448217, table 3); one FP32 pipe of 16 lanes per sub-core (architecture white papers). Everything

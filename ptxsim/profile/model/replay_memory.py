@@ -10,7 +10,8 @@ from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, DETOUR, LOAD, MAT
 from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS, CONSTANT_LINES, INF, WAYS, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
 
-LOCAL_LINES = 1 << 51  # from here on, lines are of local memory
+LOCAL_LINES = 1 << 51  # from here on, lines are of local memory: a word of all lanes each
+LOCAL_WORDS = 22  # bits of a line's number that say which word of the warp it is
 FAR = 64  # entries of later blocks among which an access is looked for that the assembler has moved up
 
 
@@ -18,9 +19,18 @@ def bits(value: int) -> int:
     return (value & 1) + (value >> 1 & 1) + (value >> 2 & 1) + (value >> 3 & 1)
 
 
+def first_way(line: int, sets: int) -> int:
+    """Where the places are that a line may have. Words of local memory follow each other, so that those of a warp take as many sets; the next warp's
+    begin a golden section of all sets later, which keeps any number of warps apart."""
+    if line >= LOCAL_LINES:
+        warp, word = line - LOCAL_LINES >> LOCAL_WORDS, line & ((1 << LOCAL_WORDS) - 1)
+        return (warp * (sets * 618 // 1000) + word) % sets * WAYS
+    return ((line ^ (line >> 9)) % sets) * WAYS
+
+
 def find_line(m: Machine, line: int, sets: int, now: float) -> int:
     """Where a line is in L1, or -1."""
-    first = ((line ^ (line >> 9)) % sets) * WAYS
+    first = first_way(line, sets)
     for i in range(first, first + WAYS):
         if m.cache[i].tag == line:
             m.cache[i].used = now
@@ -37,7 +47,7 @@ def forget(m: Machine) -> None:
 
 def allocate(m: Machine, line: int, sets: int, now: float) -> int:
     """A place for a line, empty or used longest ago."""
-    first = ((line ^ (line >> 9)) % sets) * WAYS
+    first = first_way(line, sets)
     best = first
     for i in range(first, first + WAYS):
         if m.cache[i].tag == -1:
@@ -143,12 +153,20 @@ def write(m: Machine, p: Any, begin: float, line: int, sectors: int, partly: boo
     return float(m.free[Unit.WRITES])
 
 
+def local_words(m: Machine, i: int, q: int) -> int:
+    """How many words of local memory a lane accesses at once, each of which is a line; 1 of other memory."""
+    if m.entries[q].count == 0 or m.lines[m.entries[q].first] >> 4 < LOCAL_LINES:
+        return 1
+    return max(1, int(max(m.entries[q].width, m.ops[i].bytes)) // 4)
+
+
 def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycles: float, now: float) -> float:
     """A recorded access to global memory that has the data path from `begin` on; returns when its last line is there."""
-    what, first = m.entries[q].code, m.entries[q].first
+    what, first, words = m.entries[q].code, m.entries[q].first, local_words(m, i, q)
     worst = begin - 2 + p.l1_latency + 2 * (cycles - 1)
-    for k in range(m.entries[q].count):
-        line, sectors = m.lines[first + k] >> 4, m.lines[first + k] & 15
+    for k in range(m.entries[q].count * words):
+        line, sectors = m.lines[first + k // words] >> 4, m.lines[first + k // words] & 15
+        line += k % words - line % words  # all of the words that lie together; 0 of other memory
         if what == LOAD:
             bandwidth = p.copy_bandwidth if m.ops[i].kind == Kind.ASYNC_COPY else p.l2_bandwidth
             worst = max(worst, load_line(m, p, line, sectors, begin, now, k, m.ops[i].bypass, bandwidth))
@@ -187,11 +205,11 @@ def flag(m: Machine, p: Any, w: int, q: int, done: float) -> float:
 
 def remote(m: Machine, p: Any, q: int, begin: float, latency: float, is_atomic: bool) -> float:
     """An access to shared memory of the cluster passes the SM's port to the others; returns when its result is there."""
+    cycles = (p.remote_atomic if is_atomic else 1.0) * m.entries[q].count * p.remote_share
+    if cycles == 0.0:  # all of it is the CTA's own
+        return begin + latency
     begin = max(begin, m.free[Unit.REMOTE])
-    lines = float(m.entries[q].cycles)  # 128 bytes each, if no banks conflict
-    m.free[Unit.REMOTE] = begin + (
-        p.remote_atomic * m.entries[q].count if is_atomic else p.remote_line * lines * p.remote_share
-    )
+    m.free[Unit.REMOTE] = begin + cycles
     work(m, Unit.REMOTE, 0, begin, m.free[Unit.REMOTE])
     return float(m.free[Unit.REMOTE] + latency) if is_atomic else begin + latency
 
@@ -233,8 +251,12 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
         if what == CONST:
             done = constant_lines(m, p, q, now) + m.ops[i].latency
         else:
+            words = 1
             if what == ATOMIC:
                 cycles = max(1.0, float(m.entries[q].count))
+            elif what != SHARED:
+                words = local_words(m, i, q)
+                cycles *= words
             begin = passes(m, s, now, cycles)
             if kind == Kind.ASYNC_COPY and m.ops[i].bypass:
                 cycles = 1.0  # only addresses pass through the sub-core's port: the rest is what comes from L2
@@ -243,7 +265,7 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
             elif what == STORE:
                 own = 0.0
                 for k in range(m.entries[q].first, m.entries[q].first + m.entries[q].count):
-                    own += write_cost(p, bits(m.lines[k] & 15), m.entries[q].need > 0)
+                    own += words * write_cost(p, bits(m.lines[k] & 15), m.entries[q].need > 0)
                 begin = max(begin, m.free[Unit.WRITES] - p.store_queue * own)
             m.pipes[s, Pipe.LSU] = begin + max(p.shared_issue if what == SHARED else p.global_issue, 2 * cycles)
             m.warps[w].access = now + (p.shared_issue if what == SHARED else p.global_warp)
@@ -293,7 +315,7 @@ def own_access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
     if m.ops[i].amount == 0:
         return float(done)
     done = begin - 2 + p.l1_latency
-    first = LOCAL_LINES + (((m.warps[w].cta << 6) + m.warps[w].number) << 16) + m.ops[i].amount
+    first = LOCAL_LINES + (((m.warps[w].cta << 6) + m.warps[w].number) << LOCAL_WORDS) + m.ops[i].amount
     for k in range(words):
         if m.ops[i].stores:
             store_line(m, p, first + k, begin)

@@ -179,8 +179,11 @@ class Tracer(Observer):
                 entries["cycles"][rows] = found.cycles
                 entries["code"][rows] = SHARED
         if self.cluster > 1:
-            rows = np.flatnonzero(shared & (event >= Event.ATOMIC) & (event <= Event.REDUCE))
+            atomic = (event >= Event.ATOMIC) & (event <= Event.REDUCE)
+            rows = np.flatnonzero(shared & atomic)
             entries["count"][rows] = self._remote_operations(records[rows])
+            rows = np.flatnonzero(shared & ~atomic)
+            entries["count"][rows] = self._remote_cycles(records[rows])
         addresses = interleaved(records, space == Space.LOCAL)
         outside, constant = outer(records), is_constant(records)
         rows = np.flatnonzero(outside | constant)
@@ -205,7 +208,7 @@ class Tracer(Observer):
         entries["code"][event == Event.MATCH] = MATCH
         rows = np.flatnonzero(constant | (event == Event.MATCH))
         if len(rows):
-            entries["cycles"][rows] = distinct(records["addresses"][rows], records["mask"][rows])
+            entries["cycles"][rows] = distinct(records["addresses"][rows], word_mask(records["mask"][rows]))
 
     def _lines(self, records: np.ndarray, addresses: np.ndarray, entries: np.ndarray, rows: np.ndarray) -> None:
         """Note the lines that these records touch."""
@@ -232,7 +235,9 @@ class Tracer(Observer):
         masks = records["mask"][loads] & records["mask"][issued]
         past = self.past_l1[records["site"][loads]]
         source, to = records["addresses"][loads], records["addresses"][issued]
-        pieces = distinct((source >> np.uint64(7) << np.uint64(16)) + (to >> np.uint64(7) & np.uint64(0xFFFF)), masks)
+        pieces = distinct(
+            (source >> np.uint64(7) << np.uint64(16)) + (to >> np.uint64(7) & np.uint64(0xFFFF)), word_mask(masks)
+        )
         cycles = np.maximum(entries["cycles"][loads], entries["count"][loads])
         for width in np.unique(records["width"][loads[~past]]):
             rows = np.flatnonzero(~past & (records["width"][loads] == width))
@@ -242,11 +247,24 @@ class Tracer(Observer):
             cycles[rows] = np.maximum(cycles[rows], found.cycles)
         entries["cycles"][loads] = np.where(past, pieces, cycles)
 
+    def _elsewhere(self, records: np.ndarray) -> np.ndarray:
+        """Which lanes access shared memory of another CTA of the cluster."""
+        own = (records["cta"] % self.cluster).astype(np.uint64)[:, None]
+        found: np.ndarray = word_mask(records["mask"]) & (records["addresses"] >> np.uint64(RANK_SHIFT) != own)
+        return found
+
+    def _remote_cycles(self, records: np.ndarray) -> np.ndarray:
+        """Cycles of the SM's port to the others' shared memory that loads and stores take: by lines of 128 bytes and by sectors of them."""
+        elsewhere = self._elsewhere(records)
+        found, rows = np.zeros(len(records)), np.flatnonzero(elsewhere.any(axis=1))
+        lines = distinct(records["addresses"][rows] >> np.uint64(7), elsewhere[rows])
+        sectors = distinct(records["addresses"][rows] >> np.uint64(5), elsewhere[rows])
+        found[rows] = self.figures.remote_line * lines + self.figures.remote_sector * sectors
+        return found
+
     def _remote_operations(self, records: np.ndarray) -> np.ndarray:
         """Operations that another SM of the cluster does for atomics on its shared memory: one a lane; those on one word take longer."""
-        elsewhere = word_mask(records["mask"]) & (
-            records["addresses"] >> np.uint64(RANK_SHIFT) != (records["cta"] % self.cluster).astype(np.uint64)[:, None]
-        )
+        elsewhere = self._elsewhere(records)
         words = np.sort(np.where(elsewhere, records["addresses"].astype(np.int64), -1), axis=1)
         lanes = np.arange(32)
         begins = np.maximum.accumulate(np.where(np.diff(words, axis=1, prepend=-2) != 0, lanes, 0), axis=1)

@@ -154,7 +154,7 @@ def translated(
         made.moved, made.guarded = block not in here, bool(i.guard)
         if is_remote and i.base not in ("LDG", "STG", "LDL", "STL"):
             made.unit, made.amount = "remote", int(i.base.startswith(("ATOM", "RED")))
-        if i.base in ("LDS", "STS"):
+        if i.base in ("LDS", "STS", "LDL", "STL"):
             made.bytes = 16 if ".128" in i.name else 8 if ".64" in i.name else 0
         if i.base in ("LDL", "STL") and not is_local:
             made.space, made.amount = "spill", 1 + _word(i.operands)
