@@ -44,7 +44,7 @@ CONCERNED = {
     "pieces": ("wgmma tcgen05 memory", "product tensor_products warpgroup"),
     "warp_matrix": ("ldmatrix mma wmma", "compiled_matrix wmma_events fragments_alike"),
     "warpgroup": ("wgmma", "warpgroup product"),
-    "": ("scalar memory atomics warp control barriers", "compiled compiled_code registers_alike splits slow_path detour_events alike"),
+    "": ("scalar memory atomics warp control barriers", "compiled compiled_code registers_alike splits slow_path detour_events half_conversion alike"),
 }  # fmt: skip
 
 
@@ -58,11 +58,7 @@ def tests(file: str) -> tuple[list[list[str]], list[str]]:
 
     text = "tests/engine/test_native_code.py"
     own = [f"tests/engine/test_{name}.py" for name in names.split() if name != "alike"]
-    forms = (
-        ["tests/lanes", "tests/instructions/test_integer.py", "tests/instructions/test_warp.py"]
-        if names.endswith("alike")
-        else []
-    )
+    forms = ["tests/instructions/test_reference.py"] if names.endswith("alike") else []
     return [
         nodes("tests/cases/test_cases.py::test_file_does_what_it_says"),
         [*own, *forms, "-m", "not slow or thin"],

@@ -160,9 +160,18 @@ def operand(t, random: np.random.Generator) -> np.ndarray:
     )
     word[::5] &= 0xFF
     word[1] = 0
+    sign = 1 << t.bits - 1
+    word[2:7] = (
+        sign,
+        sign - 1,
+        sign + 1,
+        2 * sign - 1,
+        t.bits,
+    )  # the smallest and the largest number, the sizes of shifts
     values = word.astype(f"u{t.bytes}").view(lanes.dtype(t))
     if t.is_float:
         values[::3] = random.normal(size=11).astype(lanes.dtype(t))
+        values[10:14] = np.inf, -np.inf, np.nan, -0.0
     return values
 
 
@@ -209,6 +218,28 @@ def test_emitted_operations(number):
     )
     same = (found == expected) | ((found != found) & (expected != expected))
     assert same.all(), [(o[~same], found[~same], expected[~same]) for o in operands]
+
+
+@pytest.mark.parametrize(
+    ("kind", "least", "most"), [("u8", 0, 255), ("s8", -128, 127), ("u64", 0, 2**64 - 1), ("s64", -(2**63), 2**63 - 1)]
+)
+def test_numbers_beside_values_fit_their_kind(kind, least, most):
+    e = Emitter(Module(True))
+    like = Value(e, "%x", kind)
+    for number in {least, most, -1, 1}:  # -1 is all bits
+        assert e.lift(number, like).text == f"splat (i{kind[1:]} {number})"
+    for number in (least - 1, most + 1) if least else (most + 1, -2):
+        with pytest.raises(OverflowError, match="does not fit"):
+            e.lift(number, like)
+
+
+def test_other_scalars_beside_values():
+    e = Emitter(Module(True))
+    assert (
+        e.lift(np.True_, Value(e, "%x", "pred")).text == e.lift(True, Value(e, "%x", "pred")).text == "splat (i1 true)"
+    )
+    assert e.lift(np.float32(2), Value(e, "%x", "f32")).text == e.lift(2, Value(e, "%x", "f32")).text
+    assert e.lift(np.uint8(2), Value(e, "%x", "u32")).text == "splat (i32 2)"
 
 
 @settings(max_examples=20, deadline=None)

@@ -18,7 +18,7 @@ class Module:
         self.declarations: dict[str, str] = {}
         self.globals: dict[str, str] = {}
         self.functions: list[str] = []
-        self.outlined: dict[object, Any] = {}  # ir.outline's: functions for effects
+        self.outlined: dict[object, tuple[str, str] | None] = {}  # ir.outline's: functions for effects
         self.tables: dict[str, Table] = {}
 
     def table(self, values: Table, element: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ptxsim import lanes
@@ -17,76 +16,39 @@ Update = Callable[..., Any]  # of an atomic: the old value and operands to the n
 OUTLINE = 48  # lines of IR from which on an effect becomes a function of its own
 
 
-@dataclass(frozen=True, slots=True)
-class Outlined:
-    """A function for an effect: the kinds of its results, and whether it is one result instead of a tuple."""
-
-    name: str
-    kinds: list[str]
-    single: bool
-
-
 def compute(e: Emitter, effect: Effect, sources: Sequence[Any], wants: Mapping[str, object]) -> Any:
-    """The result of an arithmetic effect; long ones become functions that all their uses share."""
+    """The result of an arithmetic effect; long ones with one result become functions that all their uses share."""
     if not all(isinstance(s, Value) for s in sources):
         return effect(*sources, **wants)
-    key = (
-        effect,
-        tuple(wants.items()),
-        tuple(s.kind for s in sources),
-        tuple(s.text if s.text[0] != "%" else "" for s in sources),
-    )
+    constants = tuple(s.text if s.text[0] != "%" else "" for s in sources)
+    key = effect, tuple(wants.items()), tuple(s.kind for s in sources), constants
     if key not in e.module.outlined:
         before = e.checkpoint()
         result = effect(*sources, **wants)
-        if len(e.lines) - before.lines < OUTLINE or not _plain(result):
+        if len(e.lines) - before.lines < OUTLINE or not isinstance(result, Value):
             e.module.outlined[key] = None
             return result
         e.undo(before)
         e.module.outlined[key] = _outline(e.module, effect, sources, wants)
-    outlined: Outlined | None = e.module.outlined[key]
+    outlined = e.module.outlined[key]
     if outlined is None:
         return effect(*sources, **wants)
+    name, kind = outlined
     arguments = ", ".join(f"{s.type} {s.text}" for s in sources if s.text[0] == "%")
-    types = [e.vector(k) for k in outlined.kinds]
-    t = types[0] if outlined.single else "{" + ", ".join(types) + "}"
-    found = e.let(f"call {t} @{outlined.name}({arguments})")
-    if outlined.single:
-        return Value(e, found, outlined.kinds[0])
-    return tuple(Value(e, e.let(f"extractvalue {t} {found}, {i}"), k) for i, k in enumerate(outlined.kinds))
+    return Value(e, e.let(f"call {e.vector(kind)} @{name}({arguments})"), kind)
 
 
-def _outline(module: Module, effect: Effect, sources: Sequence[Value], wants: Mapping[str, object]) -> Outlined:
-    """A function for an effect."""
+def _outline(module: Module, effect: Effect, sources: Sequence[Value], wants: Mapping[str, object]) -> tuple[str, str]:
+    """A function for an effect: its name, and the kind of its result."""
     inner = Emitter(module)
     arguments = [Value(inner, f"%a{i}" if s.text[0] == "%" else s.text, s.kind) for i, s in enumerate(sources)]
-    result = effect(*arguments, **wants)
-    single = isinstance(result, Value)
-    results = [result] if single else list(result)
+    result: Value = effect(*arguments, **wants)
     name = f"effect{len(module.functions)}"
-    t = results[0].type if single else "{" + ", ".join(r.type for r in results) + "}"
-    back = results[0].text
-    if not single:
-        back = "poison"
-        for i, r in enumerate(results):
-            back = inner.let(f"insertvalue {t} {back}, {r.type} {r.text}, {i}")
     header = ", ".join(f"{a.type} {a.text}" for a in arguments if a.text[0] == "%")
-    module.functions.append(
-        "\n".join(
-            [
-                f"define internal {t} @{name}({header}) noinline #0 {{",
-                *inner.stack_slots,
-                *inner.lines,
-                f"  ret {t} {back}",
-                "}",
-            ]
-        )
-    )
-    return Outlined(name, [r.kind for r in results], single)
-
-
-def _plain(result: object) -> bool:
-    return isinstance(result, Value) or (isinstance(result, tuple) and all(isinstance(r, Value) for r in result))
+    head = f"define internal {result.type} @{name}({header}) noinline #0 {{"
+    back = f"  ret {result.type} {result.text}"
+    module.functions.append("\n".join([head, *inner.stack_slots, *inner.lines, back, "}"]))
+    return name, result.kind
 
 
 def atomic(module: Module, t: ScalarType, update: Update, operands: int, count: int) -> str:
