@@ -144,7 +144,7 @@ def _near(records: np.ndarray, homes: Homes) -> np.ndarray:
     records = records.copy()
     one = records["mask"] & -records["mask"].astype(np.int64).astype(np.uint32)
     records["mask"] = np.where(far, one, records["mask"])
-    near: np.ndarray = records[~far | atomic]
+    near: np.ndarray = records.take(np.flatnonzero(~far | atomic))
     return near
 
 

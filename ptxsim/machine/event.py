@@ -240,7 +240,7 @@ class EventStream:
             else:
                 listed = self._listed[id(observer)][batch["event"]]
                 if listed.any():
-                    observer.consume(batch[listed])
+                    observer.consume(batch.take(np.flatnonzero(listed)))
         self.count = 0
 
     def finish(self) -> None:

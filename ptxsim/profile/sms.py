@@ -68,7 +68,7 @@ class Sms:
         if not loops or self.trace.modulus > 1 or len(entries) > MOST_TOGETHER:
             return 0
         order = np.lexsort((np.arange(len(entries)), entries["warp"], entries["cta"]))
-        kept = last_turns(entries[order], loops)
+        kept = last_turns(entries.take(order), loops)
         entries["awaits"], entries["sets"] = awaited(entries, order, kept, self.program)
         return int(entries["sets"].max(initial=0))
 
@@ -135,7 +135,7 @@ class Sms:
         from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS
 
         entries = self.trace.entries[self.trace.entries["code"] == CONST]
-        entries = entries[np.argsort(warps_of(entries), kind="stable")]
+        entries = entries.take(np.argsort(warps_of(entries), kind="stable"))
         warp, counts = warps_of(entries), entries["count"].astype(np.int64)
         at = places_of(entries["first"], counts)
         before = np.arange(len(warp)) - np.searchsorted(warp, warp)

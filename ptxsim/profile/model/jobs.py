@@ -48,7 +48,7 @@ def dealt(trace: Trace, program: Program, at_once: int) -> Trace:
     if len(heads) != 1 or trace.modulus > 1 or not len(entries):
         return trace
     order = np.lexsort((np.arange(len(entries)), entries["warp"], entries["cta"]))
-    sorted_entries = entries[order]
+    sorted_entries = entries.take(order)
     new_warp = np.ones(len(order), bool)
     new_warp[1:] = (np.diff(sorted_entries["cta"]) != 0) | (np.diff(sorted_entries["warp"]) != 0)
     begins = (sorted_entries["code"] == BLOCK) & (sorted_entries["site"] == heads[0])
@@ -92,4 +92,4 @@ def dealt(trace: Trace, program: Program, at_once: int) -> Trace:
     entries["object"][own] = -1 - (entries["cta"][own].astype(np.int64) * 32 + which[own])
     phase = np.where(turn == 0, 0, len(work) + 1)
     phase[is_job] = job + 1
-    return replace(trace, entries=entries[np.argsort(phase, kind="stable")], work=total)
+    return replace(trace, entries=entries.take(np.argsort(phase, kind="stable")), work=total)

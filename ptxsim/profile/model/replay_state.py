@@ -129,7 +129,7 @@ class Machine(NamedTuple):
     stalls: np.ndarray  # (site, reason); reason 0: issued
     busy: np.ndarray  # cycles by pipe
     totals: np.ndarray
-    spans: np.ndarray  # of warps: slot, CTA, block, begin, end
+    spans: np.ndarray  # of warps: slot, CTA, block, begin, end; of these three lists there is what `counts` says
     work: np.ndarray  # of engines: engine, sub-core, begin, end
     waits: np.ndarray  # of warps: slot, CTA, site, reason, begin, end, who ended it
     # SPANS, WORK, ISSUED, slots that ever had a warp, issued of the assembler's code, executions without code, WAITS
@@ -157,6 +157,6 @@ def new_machine(
         np.zeros((len(Async), SLOTS), GROUP), np.zeros((len(Async), SLOTS, GROUPS)), subs, np.zeros((SUBS, 16)), np.zeros(SHARED_UNITS), cache,
         np.zeros(1 << 20 if p["cold"][0] else 1, np.bool_), fetched,
         np.zeros(128), constant_cache, np.zeros(CONSTANT_BLOCKS, np.bool_), np.zeros(objects + 1, OBJECT), np.zeros((sites + 1, 16)), np.zeros(16),
-        np.zeros(len(Total)), np.zeros((MOST_SPANS, 5)), np.zeros((MOST_SPANS, 4)), np.zeros((MOST_SPANS, 7)), np.zeros(len(Count), np.int64),
+        np.zeros(len(Total)), np.empty((MOST_SPANS, 5)), np.empty((MOST_SPANS, 4)), np.empty((MOST_SPANS, 7)), np.zeros(len(Count), np.int64),
         np.full((SHARED_UNITS + 16, SUBS), -1, np.int64),
     )  # fmt: skip

@@ -164,7 +164,7 @@ class Tracer(Observer):
             loads = records["addresses"][work][:, : len(Load._fields)]
             entries["code"][work], entries["first"][work] = TENSOR, loads[:, -1]
             entries["cycles"][work], entries["width"][work] = work_of(self.figures, loads)
-        return entries[entries["code"] >= 0]
+        return entries.take(np.flatnonzero(entries["code"] >= 0))
 
     def _accesses(self, records: np.ndarray, entries: np.ndarray) -> None:
         event, space = records["event"], records["space"]
