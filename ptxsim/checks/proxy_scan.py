@@ -88,6 +88,14 @@ class ProxyShadow(_Arrays):
         self.clock[0], self.rank[0] = 1, rank
 
 
+def latest(times: Array, warp: int) -> int:
+    """The latest time of the threads of a warp."""
+    found = 0
+    for thread in range(warp * 32, warp * 32 + 32):
+        found = max(found, int(times[thread]))
+    return found
+
+
 def has_third(shadow: ProxyShadow, written: int, waited: int) -> bool:
     """Whether some thread has waited for others since a time, then executed a proxy fence, and that before another thread waited."""
     for thread in range(len(shadow.covers)):
@@ -230,7 +238,7 @@ def scan(records: Array, cta: int, shadow: ProxyShadow, kinds: Array, useful: Ar
     writer, write_site, write_time = shadow.writer, shadow.write_site, shadow.write_time
     reading, read_site, writing, issue_site = shadow.reading, shadow.read_site, shadow.writing, shadow.issue_site
     issuer, fenced, synced, covers = shadow.issuer, shadow.fenced, shadow.synced, shadow.covers
-    count = 0
+    count, group, group_fence, group_waited = 0, -1, 0, 0  # of the warpgroup whose product reads, its first warp
     for i in range(records.shape[0]):
         record = records[i]
         if record["cta"] != cta:
@@ -241,6 +249,8 @@ def scan(records: Array, cta: int, shadow: ProxyShadow, kinds: Array, useful: Ar
         if event == Event.EXIT:
             clock[5] += mask.bit_count()
             continue
+        if event != Event.ASYNC_READ:
+            group = -1
         if event == Event.FENCE:
             proxy = int(addresses[1])
             if proxy not in (Proxy.ASYNC, Proxy.ASYNC_GLOBAL, Proxy.ASYNC_SHARED):
@@ -279,10 +289,13 @@ def scan(records: Array, cta: int, shadow: ProxyShadow, kinds: Array, useful: Ar
         reads_memory = (flags & FLAG_READ) != 0
         readers_fence, has_waited, fetches = 0, 0, False
         if event == Event.ASYNC_READ and kinds[site] == WARPGROUP:
-            fetches = True
-            for lane in range(32):
-                readers_fence = max(readers_fence, covers[warp * 32 + lane])
-                has_waited = max(has_waited, synced[warp * 32 + lane])
+            fetches, first = True, warp & ~3
+            if group != first:  # each of its warps reads for itself: the one that knows least counts
+                group, group_fence, group_waited = first, latest(covers, first), latest(synced, first)
+                for other in range(first + 1, min(first + 4, len(covers) >> 5)):
+                    group_fence = min(group_fence, latest(covers, other))
+                    group_waited = min(group_waited, latest(synced, other))
+            readers_fence, has_waited = group_fence, group_waited
         elif event == Event.ASYNC_ISSUE and bulk and kinds[site] != WARPGROUP:
             fetches = kinds[site] != GENERIC  # what it writes over must have been published, too
             reader = warp * 32 + (flags >> LANE_SHIFT)
