@@ -1,52 +1,102 @@
-"""Shuffles among the lanes that happen to run together: data flow over the program, no run needed.
+"""Instructions of a warp among the lanes that happen to run together: data flow over the program, no run needed.
 
-`activemask` says which lanes execute it together, and no more: lanes of one branch may come apart. Who takes the source lane from the
-mask, too, has an answer whichever lanes these are (a leader, a rank: cooperative_groups::coalesced_threads); a lane that is named
-otherwise may not be among them. PTX ISA, "activemask"; "shfl.sync".
+`activemask` says which lanes execute it together, and no more: lanes of one branch may come apart. Who asks the mask who is there - takes
+the source lane of a shuffle from it, lets a leader of it go on, or takes places by ranks in it - has an answer whichever lanes these are
+(cooperative_groups::coalesced_threads, sums of a warp before an atomic). A lane that is named otherwise may not be among them, and where
+lanes have parted, who takes part in a reduction, a vote or a barrier depends on the schedule. PTX ISA, "activemask"; "shfl.sync";
+"redux.sync"; "bar.warp.sync".
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ptxsim.diagnostic import Finding
-from ptxsim.engine.analysis.def_use import DefUse, def_use
-from ptxsim.engine.program.operand import Register
+from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.def_use import DefUse, def_use, slots_of
+from ptxsim.engine.analysis.divergence import divergent_slots
+from ptxsim.engine.program.operand import Address, Register
 from ptxsim.engine.program.operation import Op, Program, fact, families
 
 MASK, SHUFFLE = "activemask", "shuffle"  # families
+MEMBERS = "membermask"  # the operand that says who takes part
 
 
 @fact
-def shuffles_by_active_masks(program: Program) -> list[Finding]:
-    """A warning for every shuffle whose member mask comes from `activemask`, and whose source lane does not."""
-    known = families(program)
-    if MASK not in known or SHUFFLE not in known:
+def uses_of_active_masks(program: Program) -> list[Finding]:
+    """A warning for every `activemask` that says who takes part where nothing asks it who is there."""
+    masks = [op for op in program.ops if op.family == MASK] if MASK in families(program) else []
+    if not masks:
         return []
-    flow, source = def_use(program), dict[int, int]()  # the line of the activemask that a slot's value comes from
-    rest = [(slot, op.line) for op in program.ops if op.family == MASK for slot in flow.writes.get(op.site, ())]
-    while rest:
-        slot, line = rest.pop()
-        if slot not in source:
-            source[slot] = line
-            rest += [(written, line) for site in flow.readers[slot] for written in flow.writes[site]]
-    found: list[Finding] = []
+    flow = def_use(program)
+    parted = _parted(program, flow)
+    found = (
+        _use(program, flow, mask, flow.block_of[mask.site] in parted) for mask in masks if mask.site in flow.block_of
+    )
+    return [finding for finding in found if finding is not None]
+
+
+def _use(program: Program, flow: DefUse, mask: Op, has_parted: bool) -> Finding | None:
+    """The finding about one activemask; has_parted: lanes that execute it may have parted from others."""
+    come = _come_from(program, flow, mask, lambda op: op.source(MEMBERS) is None)
+    named = [op for op in program.ops if op.site in flow.block_of and come & {*_slots(flow, op, MEMBERS)}]
+    shuffles = [op for op in named if op.family == SHUFFLE and not come & {*_slots(flow, op, "b")}]
+    asked = _come_from(program, flow, mask, lambda op: op.source(MEMBERS) is None or op.facts.names_lanes)
+    others = [op for op in named if op.family != SHUFFLE] if has_parted and not _is_asked(program, flow, asked) else []
+    if not shuffles and not others:
+        return None
+    first = min((*shuffles, *others), key=lambda op: (op.family != SHUFFLE, op.site))
+    more = sorted({op.line for op in (*shuffles, *others)} - {first.line})
+    what, or_else = "nothing says that the lane it reads is one of them", "take the source lane from the mask, too"
+    if first.family != SHUFFLE:
+        what, or_else = (
+            "which lanes of a branch these are depends on the schedule",
+            "let a leader taken from the mask use the result",
+        )
+    return Finding(
+        "member-mask",
+        f"the member mask of {first.opcode} comes from activemask (line {mask.line}), which names the lanes that happen to run together: {what}",
+        first.line, first.column, len(first.opcode), "warning",
+        help="name the lanes that are to take part by their condition: vote.sync.ballot (__ballot_sync) before the branch; or " + or_else,
+        notes=(f"the same at line{'s' * (len(more) > 1)} {', '.join(map(str, more))}",) if more else (),
+    )  # fmt: skip
+
+
+def _parted(program: Program, flow: DefUse) -> set[int]:
+    """Blocks to which some lanes of a warp may come without others."""
+    differs, graph = divergent_slots(flow), control_flow(program)
+    return {
+        block
+        for op in program.ops
+        if op.leads_away and op.guard is not None and op.site in flow.block_of and differs & {*flow.reads[op.site]}
+        for block in graph.between(flow.block_of[op.site])
+    }
+
+
+def _is_asked(program: Program, flow: DefUse, come: set[int]) -> bool:
+    """Whether what comes from a mask decides who goes on, or is where something stands in memory."""
     for op in program.ops:
-        if op.family != SHUFFLE or op.site not in flow.block_of:
-            continue
-        came, lane = (_comes_from(op, name, flow, source) for name in ("membermask", "b"))
-        if came is not None and lane is None:
-            message = (
-                f"the member mask of {op.opcode} comes from activemask (line {came}), which names the lanes that happen to run "
-                "together: nothing says that the lane it reads is one of them"
-            )
-            help = (
-                "name the lanes that are to take part by their condition: vote.sync.ballot (__ballot_sync) before the branch; or "
-                "take the source lane from the mask, too"
-            )
-            found.append(Finding("member-mask", message, op.line, op.column, len(op.opcode), "warning", help=help))
+        if op.site in flow.block_of and come & {*flow.reads[op.site]}:
+            sources = flow.reads[op.site][: len(slots_of(op.sources))]
+            is_guard = op.guard is not None and bool(come & {*flow.reads[op.site][len(sources) :]})
+            addresses = [n for n, source in enumerate(op.sources) if isinstance(source, Address) and slots_of([source])]
+            if is_guard or any(flow.value(op, n) in come for n in addresses):
+                return True
+    return False
+
+
+def _come_from(program: Program, flow: DefUse, mask: Op, goes_on: Callable[[Op], bool]) -> set[int]:
+    """Slots computed of a mask, by operations through which it goes on."""
+    found, rest = set[int](), list(flow.writes[mask.site])
+    while rest:
+        slot = rest.pop()
+        if slot not in found:
+            found.add(slot)
+            rest += [w for site in flow.readers[slot] if goes_on(program.ops[site]) for w in flow.writes[site]]
     return found
 
 
-def _comes_from(op: Op, name: str, flow: DefUse, source: dict[int, int]) -> int | None:
-    """The line of the activemask that an operand's value comes from, if there is one."""
+def _slots(flow: DefUse, op: Op, name: str) -> list[int]:
+    """The slot of an operand that is a register."""
     operand = op.source(name)
-    return source.get(flow.value(op, op.sources.index(operand))) if isinstance(operand, Register) else None
+    return [flow.value(op, op.sources.index(operand))] if isinstance(operand, Register) else []

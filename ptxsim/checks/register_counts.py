@@ -1,4 +1,8 @@
-"""setmaxnreg must be executed by all warps of a warpgroup, alike. PTX ISA, "setmaxnreg"."""
+"""setmaxnreg must be executed by all warps of a warpgroup, alike, and others must give back what one asks for. PTX ISA, "setmaxnreg".
+
+What a CTA may have in all is what its threads begin with: on an H200 a warp waits for ever for more than others have given back, and warps
+that have exited give nothing back (.maxnreg 64, two warpgroups: 24 and 104 go on, 24 and 112 hang, 128 beside one that exits hangs).
+"""
 
 from __future__ import annotations
 
@@ -12,15 +16,20 @@ from ptxsim.machine.warpgroup import WARPS
 
 
 class RegisterCountChecker(Observer):
-    """Finds warps of one warpgroup that have not executed the same setmaxnreg. threads: of a CTA.
+    """Finds warps of one warpgroup that have not executed the same setmaxnreg, and warps that wait for registers which nobody gives back.
 
-    A warp has left one out only when it has exited: where a launch ends early, the warp may not have come to it yet.
+    threads: of a CTA; most: registers that directives allow a thread at the begin, None where they do not say (the assembler ignores
+    setmaxnreg then). A warp has left one out only when it has exited: where a launch ends early, the warp may not have come to it yet.
     """
 
     events = frozenset({Event.SET_REGISTERS, Event.EXIT})
 
-    def __init__(self, program: Program, threads: int):
+    def __init__(self, program: Program, threads: int, most: int | None = None):
         self.meanings, self.threads = meanings(program), threads
+        self.first = min(most or 0, max(count for _, count in self.meanings.values()))
+        self.left: dict[int, int] = {}  # threads of CTAs that run, once some have exited
+        self.asked: dict[int, dict[int, list[int]]] = {}  # by CTA that runs and warp: the sites executed
+        self.lacking: dict[int, tuple[int, int, int]] = {}  # by site: which warp waits, what it has, what is free
         self.running: dict[tuple[int, int], Warpgroup] = {}  # by CTA and number
         self.unlike: dict[int, tuple[int | None, int]] = {}  # by site: what a warp has executed there, and which warp
 
@@ -34,10 +43,33 @@ class RegisterCountChecker(Observer):
                 group = self.running[cta, number] = Warpgroup(self.threads - number * WARPS * LANES)
             if event == Event.SET_REGISTERS:
                 group.sites[place].append(site)
+                self.asked.setdefault(cta, {}).setdefault(warp, []).append(site)
                 continue
             group.lanes[place] -= mask.bit_count()
             if not any(group.lanes):
                 self._judge(number, self.running.pop((cta, number)))
+            self.left[cta] = self.left.get(cta, self.threads) - mask.bit_count()
+            if not self.left[cta]:
+                del self.left[cta]
+                self._share_out(self.asked.pop(cta, {}))
+
+    def _share_out(self, asked: dict[int, list[int]]) -> None:
+        """Let the warps of a CTA give back and take what they ask for, each when it can; remember those that wait for ever."""
+        has, rest, free, moves = (
+            dict.fromkeys(asked, self.first),
+            {w: list(sites) for w, sites in asked.items()},
+            0,
+            True,
+        )
+        while moves and self.first:
+            moves = False
+            for warp, sites in rest.items():
+                while sites and (more := self.meanings[sites[0]][1] - has[warp]) <= free:
+                    free, has[warp], moves = free - more, has[warp] + more, True
+                    sites.pop(0)
+        for warp, sites in rest.items() if self.first else ():
+            if sites:
+                self.lacking.setdefault(sites[0], (warp, has[warp], free))
 
     def _judge(self, number: int, group: Warpgroup) -> None:
         """Remember the first turn at which warps differ."""
@@ -57,7 +89,14 @@ class RegisterCountChecker(Observer):
         """One finding for each instruction."""
         for (_, number), group in self.running.items():
             self._judge(number, group)
-        return [_differ(program, site, *other) for site, other in self.unlike.items()]
+        if not self.unlike:
+            for asked in self.asked.values():
+                self._share_out(asked)
+        lacking = {} if self.unlike else self.lacking
+        return [
+            *(_differ(program, site, *other) for site, other in self.unlike.items()),
+            *(_lacks(program, site, *found) for site, found in lacking.items()),
+        ]
 
 
 class Warpgroup:
@@ -69,9 +108,13 @@ class Warpgroup:
 
 
 @fact
-def meanings(program: Program) -> dict[int, tuple[object, object]]:
+def meanings(program: Program) -> dict[int, tuple[object, int]]:
     """What each setmaxnreg of a program does: inc or dec, and the count."""
-    return {op.site: (op.words["change"], op.source("count")) for op in program.ops if op.family == "set_registers"}
+    return {
+        op.site: (op.words["change"], int(getattr(op.source("count"), "value", 0)))
+        for op in program.ops
+        if op.family == "set_registers"
+    }
 
 
 def _differ(program: Program, site: int, other: int | None, warp: int) -> Finding:
@@ -81,4 +124,18 @@ def _differ(program: Program, site: int, other: int | None, warp: int) -> Findin
     return Finding(
         "divergent-aligned", f"{op.opcode} is executed by some warps of a warpgroup, and warp {warp} {what}", labels=labels,
         help="let all four warps of the warpgroup execute it: branch by threadIdx.x / 128",
+    ).at(op)  # fmt: skip
+
+
+def _lacks(program: Program, site: int, warp: int, has: int, free: int) -> Finding:
+    op, wants = program.ops[site], meanings(program)[site][1]
+    given = (
+        f"the others of the CTA have given back {free} for one warp"
+        if free
+        else "no other warp of the CTA gives any back"
+    )
+    return Finding(
+        "deadlock", f"warp {warp} waits for ever for {wants} registers a thread: it has {has}, and {given}",
+        help="let the other warpgroups give so many back first (setmaxnreg.dec), and count: what all warps ask for is to be at most what they "
+        "begin with (.maxnreg, or what .maxntid and .minnctapersm leave)",
     ).at(op)  # fmt: skip

@@ -23,7 +23,7 @@ def active_mask(m: Port) -> LaneValue:
 
 @instruction(
     "elect.sync d|p, membermask", cost="alu", operands={"d": Reg("u32", sink=True), "p": Pred(), "membermask": Value("u32")},
-    requires="8.0 sm_90", facts=warp_facts("elect"),
+    requires="8.0 sm_90", facts=warp_facts("elect", names_lanes=True),
 )  # fmt: skip
 def elect(m: Port, membermask: LaneValue) -> LaneValue:
     """The lowest member lane, and whether the lane is that one."""

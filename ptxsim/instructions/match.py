@@ -10,7 +10,7 @@ from ptxsim.lanes import LaneValue
 from ptxsim.machine.event import Event
 from ptxsim.machine.port import Port
 
-FACTS = warp_facts("match", reads_lanes=True)
+FACTS = warp_facts("match", reads_lanes=True, names_lanes=True)
 
 
 def _unsigned(words: Words) -> str:

@@ -8,7 +8,7 @@ from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.machine.port import Port
 
-FACTS = warp_facts("vote", uniform=True, straight=True)
+FACTS = warp_facts("vote", uniform=True, names_lanes=True, straight=True)
 PREDICATE: Kinds = {"d": Pred(), "a": Pred(negatable=True, immediate=True), "membermask": Value("u32")}
 BALLOT: Kinds = {**PREDICATE, "d": Reg("b32")}
 BALLOTS: Options = {"cost": "vote", "operands": BALLOT, "implies": {"mode": "ballot"}, "facts": FACTS}

@@ -184,6 +184,7 @@ class Facts:
     fidelity: (words, recorded) -> exact, modeled, bounded or None, where the form's availability does not say it; `recorded` is whether
     recordings of the target judge it.
     reads_lanes: a lane's result depends on registers of other lanes, whatever way those went.
+    names_lanes: the result says which lanes of the member mask do something, or whether one does.
     uniform: all member lanes get the same result, whatever their sources.
     copies: the result is one of the sources as it is, which may be another lane's.
     opaque: its fragments are the instruction's own: registers with them may be used only as what they are (wmma).
@@ -209,6 +210,7 @@ class Facts:
     cost: str | Callable[[Words], str | None] | None = None
     fidelity: Callable[[Words, bool], str | None] | None = None
     reads_lanes: bool = False
+    names_lanes: bool = False
     uniform: bool = False
     copies: bool = False
     opaque: bool = False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxsim.checks.active_masks import shuffles_by_active_masks
+from ptxsim.checks.active_masks import uses_of_active_masks
 from ptxsim.checks.echoes import without_echoes, without_overflows_of_missing_waits
 from ptxsim.checks.registers import unwritten_reads
 from ptxsim.diagnostic import Finding
@@ -69,7 +69,7 @@ def execute(
         for checker in checkers:
             findings += checker.findings(program)
         if launch.checks == "all":
-            findings += shuffles_by_active_masks(program)
+            findings += uses_of_active_masks(program)
         findings = without_echoes(program, source, findings, has_stopped=machine.stopped_at is not None)
         if before is not None:
             findings = without_overflows_of_missing_waits(program, _with_waits(launch, findings, before, start))
@@ -195,6 +195,7 @@ def _checkers(launch: Launch, shared_is_set: bool) -> list[Checker]:
     from ptxsim.checks.register_counts import RegisterCountChecker
     from ptxsim.checks.tensor_maps import TensorMapChecker
     from ptxsim.checks.tile_layout import TileLayoutChecker
+    from ptxsim.profile.lowering.spills import registers_at_entry
 
     threads = launch.block[0] * launch.block[1] * launch.block[2]
     warps = -(-threads // 32)
@@ -209,7 +210,11 @@ def _checkers(launch: Launch, shared_is_set: bool) -> list[Checker]:
             if concerns_proxies(program)
             else []
         ),
-        *([RegisterCountChecker(program, threads)] if "set_registers" in families(program) else []),
+        *(
+            [RegisterCountChecker(program, threads, registers_at_entry(launch.code.function.directives))]
+            if "set_registers" in families(program)
+            else []
+        ),
         *([TensorMapChecker()] if "tensor_copy" in families(program) else []),
         *([tiles] if tiles.products else []),
         *(

@@ -6,7 +6,7 @@ The assembler chooses better; the traffic comes out in the right order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp
 from ptxsim.profile.lowering.pressure import MOST, Pressure
@@ -30,6 +30,14 @@ def most_registers(directives: Iterable[ast.Directive]) -> int:
         ctas = (numbers.get("minnctapersm") or [1])[0]
         most = min(most, FILE // max(1, ctas * -(-threads // 32) * 32) // UNIT * UNIT)
     return max(most, 2 * UNIT)
+
+
+def registers_at_entry(directives: Sequence[ast.Directive]) -> int | None:
+    """The same where the assembler takes it for the number that a thread begins with (up to the largest count of setmaxnreg); None where
+    directives do not say it, and setmaxnreg is ignored: read from what ptxas 13.0 says with -v."""
+    names = {directive.name for directive in directives}
+    is_known = "maxnreg" in names or ("minnctapersm" in names and names & {"maxntid", "reqntid"})
+    return most_registers(directives) if is_known else None
 
 
 def spill(pressure: Pressure, blocks: list[MachineBlock], limit: int) -> int:
