@@ -141,10 +141,19 @@ def _what_lacks(waiting: list[_Waiting], program: Program) -> str:
         [(word, mbarrier)] = known.items()
         arrived = mbarrier.expected - mbarrier.pending
         if lanes[word] == arrived and mbarrier.pending:
-            return f"the {arrived} threads that wait have arrived, and it was initialised to wait for {mbarrier.expected}: is the count of the initialisation right?"
+            return (
+                f"the {arrived} threads that wait have arrived, and line {mbarrier.init_line} initialised it to wait for {mbarrier.expected}: "
+                "is that count right?"
+            )
     unlike = [each for each in known.values() if each.bytes and not each.pending]
     if unlike:
         return _other_bytes(min(unlike, key=lambda each: each.bytes), waiting[0].warp.cta.cluster.variables)
+    if (partly := next((each for each in known.values() if 0 < each.pending < each.expected), None)) is not None:
+        name = shared_name(waiting[0].warp.cta.cluster.variables, partly.called)
+        return (
+            f"{partly.expected - partly.pending} arrive on {name}, which line {partly.init_line} initialised with {partly.expected}: either the count is "
+            "wrong, or some threads do not come to their arrival"
+        )
     return "see the list: no thread is left that could bring what they wait for"
 
 

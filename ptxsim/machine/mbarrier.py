@@ -78,7 +78,8 @@ class MBarrier:
         if status == state.TOO_MANY_ARRIVALS:
             raise Fault(
                 "mbarrier-overflow", f"{count} arrivals on {self}, which waits for {record.pending} of {record.expected}",
-                help="initialise it with the number of arrivals of one phase; wait for the phase before arriving again",
+                help=f"line {record.init_line} initialised it for {record.expected}: give it the number of arrivals of one phase, and wait for the "
+                "phase before arriving again",
             )  # fmt: skip
         if status == state.WOULD_COMPLETE:
             raise Fault(
@@ -174,7 +175,7 @@ class MBarriers:
                     message = f"mbarrier.init with count {expected}; it must be in 1..{most}"
                     raise Fault("mbarrier-init", message, lane)
                 self._check_free(cta, int(offsets[lane]), lane, int(a[lane]))
-                state.begin(cta.mbarriers, int(offsets[lane]), int(a[lane]), expected, layout)
+                state.begin(cta.mbarriers, int(offsets[lane]), int(a[lane]), expected, layout, m.line)
 
     def _check_free(self, cta: Cta, offset: int, lane: int, address: int) -> None:
         """Report an object that lives where another one begins."""

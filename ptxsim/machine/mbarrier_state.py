@@ -66,8 +66,8 @@ def is_intact(barrier: MBarrierRecord) -> bool:
 
 
 @body
-def begin(table: MBarrierTable, offset: I32, address: I64, expected: I32, layout: I32) -> I32:
-    """A new object at an offset, called by an address; the number of its record."""
+def begin(table: MBarrierTable, offset: I32, address: I64, expected: I32, layout: I32, line: I32) -> I32:
+    """A new object at an offset, called by an address, made by the instruction of a line; the number of its record."""
     place = place_of(table, offset)
     if place == NOWHERE:
         place = table.used
@@ -82,6 +82,7 @@ def begin(table: MBarrierTable, offset: I32, address: I64, expected: I32, layout
     barrier.bytes = 0
     barrier.phase = 0
     barrier.layout = layout
+    barrier.init_line = line
     barrier.announced = 0
     barrier.last_cta = 0
     barrier.last_warp = 0
@@ -288,7 +289,7 @@ def describe(barrier: MBarrierRecord, variables: Variables) -> str:
         f"CTA {barrier.last_cta} warp {barrier.last_warp}, line {barrier.last_line}" if barrier.last_line else "never"
     )
     return (
-        f"mbarrier {shared_name(variables, barrier.called)}: phase {phase} (parity {phase & 1}), "
+        f"mbarrier {shared_name(variables, barrier.called)}, initialised at line {barrier.init_line}: phase {phase} (parity {phase & 1}), "
         f"{barrier.expected - barrier.pending} of {barrier.expected} arrived, {data}, last arrival {last}"
     )
 

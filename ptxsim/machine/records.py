@@ -175,6 +175,7 @@ class MBarrierRecord(Record):
     bytes: I32  # announced and not yet transferred; below zero if data came first
     phase: I32
     layout: I32  # 0 or 1, as in .layout::v0
+    init_line: I32  # of the mbarrier.init that made it
     announced: I64  # bytes announced in this phase
     last_cta: I32  # who arrived last: CTA, warp, line (0: none)
     last_warp: I32

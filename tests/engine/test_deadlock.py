@@ -69,4 +69,4 @@ def test_a_ring_that_begins_with_parity_0_is_told_so_in_every_cta(engine):
 def test_a_count_that_is_too_large_is_told_in_every_cta(engine, grid):
     text = (CASES / "mbarrier" / "arrival_missing.ptx").read_text()
     finding = found(engine, ("grid=1", f"grid={grid}"), text=text)
-    assert finding.help.startswith("the 32 threads that wait have arrived, and it was initialised to wait for")
+    assert finding.help.startswith("the 32 threads that wait have arrived, and line 27 initialised it to wait for")

@@ -131,7 +131,7 @@ def remote():
     """Two CTAs; an mbarrier of one arrival in CTA 1, and addresses in its shared memory as CTA 0 writes them."""
     bench = Bench(ctas=2)
     target, base = bench.ctas[1], 1 << 24
-    bar = MBarrier(target.mbarriers.all[begin(target.mbarriers, SHARED_RESERVED, SHARED_RESERVED, 1, 0)])
+    bar = MBarrier(target.mbarriers.all[begin(target.mbarriers, SHARED_RESERVED, SHARED_RESERVED, 1, 0, 1)])
     data = np.uint64(base + SHARED_RESERVED + 64) + LANE.astype(np.uint64) * np.uint64(4)
     return bench, target, bar, data, lanes(base + SHARED_RESERVED, np.uint64)
 

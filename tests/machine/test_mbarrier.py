@@ -33,7 +33,7 @@ CTA = Bench().ctas[0]
 
 def fresh(count):
     table = CTA.mbarriers
-    return MBarrier(table.all[begin(table, 8, 0x408, count, 0)])
+    return MBarrier(table.all[begin(table, 8, 0x408, count, 0, 1)])
 
 
 def passed(barrier, look, wanted):
@@ -151,7 +151,7 @@ class Both:
 
     def begin(self, number, count):
         for bodies, table, _ in self.sides:
-            assert bodies["begin"](table, 8 * number, 1000 + number, count, number & 1) == number
+            assert bodies["begin"](table, 8 * number, 1000 + number, count, number & 1, 7) == number
 
     def phase(self, number):
         return self.sides[0][1].all[number].phase

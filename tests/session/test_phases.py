@@ -98,4 +98,4 @@ def test_a_count_that_is_too_large_is_told_where_all_wait(engine):
         "mbarrier/phases.ptx", ("mbarrier.init.shared.b64 [full], 64;", "mbarrier.init.shared.b64 [full], 65;")
     )
     [finding] = [finding for finding in run_text(text, engine=engine).findings if finding.name == "deadlock"]
-    assert finding.help.startswith("the 64 threads that wait have arrived, and it was initialised to wait for 65")
+    assert finding.help.startswith("the 64 threads that wait have arrived, and line 29 initialised it to wait for 65")

@@ -24,7 +24,7 @@ class EmitMBarriers:
 
     def init(self, space: str | None, a: Value, n: Any, layout: int = 0) -> None:
         places = self._places(space, a)
-        self._do("mbarrier_init", ("ptr", "%warp"), self._lanes(), self._row("places", places), self._row("called", a),
+        self._do("mbarrier_init", ("ptr", "%warp"), self._site(), self._lanes(), self._row("places", places), self._row("called", a),
                  self._row("counts", self._wide(n)), ("i32", str(layout)))  # fmt: skip
         self._tell(Event.STORE, places)
 

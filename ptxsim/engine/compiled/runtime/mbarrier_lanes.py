@@ -70,13 +70,14 @@ def named_before(mask: int, places: Numbers, lane: int) -> bool:
 
 @body
 def mbarrier_init(
-    context: Context, warp: WarpRecord, mask: U32, places: Numbers, called: Numbers, counts: Numbers, layout: I32
+    context: Context, warp: WarpRecord, site: I32, mask: U32, places: Numbers, called: Numbers, counts: Numbers, layout: I32
 ) -> FLAG:  # fmt: skip
     """New objects, each of its own, where none lives."""
     cta = view(context.cta, CtaRecord, 1)[0]
     if cta.mbarriers == 0:
         return False
     table = view(cta.mbarriers, MBarrierTable, 1)[0]
+    line = view(context.lines, np.int64, UNKNOWN)[site]
     for lane in range(LANES):
         if mask >> lane & 1 != 0:
             offset = places[lane] - table.shared
@@ -92,7 +93,7 @@ def mbarrier_init(
                 return False
     for lane in range(LANES):
         if mask >> lane & 1 != 0:
-            begin(table, places[lane] - table.shared, called[lane], counts[lane], layout)
+            begin(table, places[lane] - table.shared, called[lane], counts[lane], layout, line)
     return True
 
 
