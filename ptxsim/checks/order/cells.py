@@ -7,7 +7,7 @@ writes to it stand side by side, one for each warp; in global memory, and from o
 from __future__ import annotations
 
 from ptxsim.checks.order.clocks import first_row, lowest, row_of
-from ptxsim.checks.order.sites import BY_PROXY, FRAGMENTS, SCOPE, STRONG, WARPGROUP
+from ptxsim.checks.order.sites import BY_PROXY, FRAGMENTS, SCOPE, SIZE, STRONG, WARPGROUP
 from ptxsim.checks.order.state import (
     CELLS,
     COUNT,
@@ -151,9 +151,10 @@ def knows_unit(
 
 
 def are_strong(o: Order, site: int, other: int, mine: int, theirs: int) -> bool:
-    """Whether two accesses are strong, each in the scope of the other; `mine`, `theirs`: warps of the grid."""
+    """Whether two accesses are strong, of one size, each in the scope of the other; `mine`, `theirs`: warps of the grid."""
     one, two = int(o.sites[site]), int(o.sites[other])
-    if not one & two & STRONG:
+    mine_is, theirs_is = one >> SIZE & 7, two >> SIZE & 7
+    if not one & two & STRONG or (mine_is != theirs_is and mine_is * theirs_is != 0):
         return False
     if (one >> SCOPE & 3) >= Scope.GPU and (two >> SCOPE & 3) >= Scope.GPU:
         return True

@@ -25,10 +25,11 @@ from ptxsim.checks.order.cells import (
 )
 from ptxsim.checks.order.remedies import fixes, is_fetch, remedy, writes
 from ptxsim.checks.order.rounds import by_rounds
+from ptxsim.checks.order.sites import STRONG, site_bits, size_of
 from ptxsim.checks.order.sums import is_sum_of_warp
 from ptxsim.checks.order.unused import is_compared, is_stored_back_alone, is_update
 from ptxsim.checks.waits import missing_wait, overwritten
-from ptxsim.diagnostic import DOUBTFUL, Finding, Label, beside
+from ptxsim.diagnostic import DOUBTFUL, MIXED_SIZES, Finding, Label, beside
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import CTA_BARRIER, Mechanism, Role, Scope, Synchronisation
 from ptxsim.machine.tensor_order import AFTER_SYNC, BEFORE_SYNC
@@ -68,11 +69,12 @@ def findings_of(
     unseen: dict[int, list[Use]] = {}  # uses of mbarriers by the site that initialises them
     waits: list[Problem] = []
     unfenced: list[Problem] = []
+    early: list[Problem] = []
     found = []
     for (what, site, other), (count, row) in problems.items():
         if what == UNINITIALIZED:
             if read(site, row) not in too_late:
-                found.append(_read_too_early(program, site, count, row, named))
+                early.append((what, site, other))
         elif what == MIXED:
             found.append(_mixed(program, site, count, row))
         elif what == UNPUBLISHED:
@@ -95,6 +97,12 @@ def findings_of(
             times, first = pairs.get(key, (0, row))
             pairs[key] = times + count, first
     found += [_unseen(program, init, sorted(uses), named) for init, uses in unseen.items()]
+    for keys in by_cause(program, early):
+        times, first = sum(problems[key][0] for key in keys), problems[keys[0]][1]
+        finding = _read_too_early(program, keys[0][1], times, first, named)
+        found.append(
+            replace(finding, notes=(*finding.notes, *note_of_others(program, [(*key[:2], keys[0][1]) for key in keys])))
+        )
     for keys in by_cause(program, waits):
         times, first = sum(problems[key][0] for key in keys), problems[keys[0]][1]
         finding = missing_wait(program, *keys[0][1:], times, named(first[3]), first[5], first[6])
@@ -114,7 +122,7 @@ def findings_of(
         found.append(_race_of_idle(program, *key[1:], *pairs[key], why))
     for keys in by_cause(program, by_rounds(program, pairs.keys() - idle.keys())):
         times, first = sum(pairs[key][0] for key in keys), pairs[keys[0]][1]
-        finding = _race(program, *keys[0], times, first, warps, cta_of, named)
+        finding = _of_sizes(program, *keys[0][1:], _race(program, *keys[0], times, first, warps, cta_of, named))
         found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
     return found
 
@@ -163,6 +171,20 @@ def _race(
         **place, labels=(Label(before.line, f"{verb} here", before.column, len(before.opcode)),),
         help=help, fixes=changes,
     )  # fmt: skip
+
+
+def _of_sizes(program: Program, site: int, other: int, finding: Finding) -> Finding:
+    """A race, which says so if it is one only because two strong accesses are of different sizes."""
+    one, two = (site_bits(program)[each] for each in (site, other))
+    if not one & two & STRONG or size_of(one) in (0, size_of(two)) or not size_of(two):
+        return finding
+    note = f"both are strong, but one is of {size_of(one)} bytes and the other of {size_of(two)}: accesses that overlap in part are in no order"
+    return replace(
+        finding,
+        notes=(note, *finding.notes),
+        case=MIXED_SIZES,
+        help="access it with one size everywhere, and take parts out of the register",
+    )
 
 
 def _end(program: Program, key: Problem) -> tuple[Op, Op] | None:

@@ -7,6 +7,7 @@ from ptxsim.checks.order.tickets import decided_stores
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import AccessKind, Mechanism, Proxy, Role, Scope
 from ptxsim.machine import event
+from ptxsim.types import ScalarType
 
 STRONG, ACQUIRES, RELEASES, ARRIVES = 1, 2, 4, 8  # ARRIVES: at a barrier without waiting there
 SCOPE = 4  # where the two bits of the scope begin
@@ -25,6 +26,7 @@ READ_ONLY = 262144  # takes global memory for constant as long as the kernel run
 DECIDED = 1048576  # a store that the result of an atomic decides about
 TENSORS = 2097152  # allocates, frees or orders tensor memory
 LATER = 2048  # writes later, and completes on an mbarrier then
+SIZE = 22  # where the three bits of the size of a strong access begin: 1 + log2 of the bytes of an element, 0 where it is not known
 
 _SCOPES = {
     "cta": event.Scope.CTA, "cluster": event.Scope.CLUSTER, "gpu": event.Scope.GPU, "gl": event.Scope.GPU,
@@ -58,11 +60,11 @@ def _bits(op: Op) -> int:
         if access.kind is AccessKind.ATOMIC and (access.proxy is Proxy.ASYNC or bits & LATER):
             bits |= REDUCES
             if is_copy:  # "each reduction has .relaxed.gpu semantics"
-                bits |= STRONG | UPDATES_GLOBAL | _scope("gpu")
+                bits |= STRONG | UPDATES_GLOBAL | _scope("gpu") | _size(op)
         bits |= BY_PROXY * is_copy
         if access.order != "weak":
             default = "sys" if access.order == "volatile" else "gpu"
-            bits |= STRONG | _scope(access.scope or default)
+            bits |= STRONG | _scope(access.scope or default) | _size(op)
             bits |= ACQUIRES * (access.order in ("acquire", "acq_rel")) | RELEASES * (
                 access.order in ("release", "acq_rel")
             )
@@ -91,6 +93,17 @@ def _synchronisation(op: Op, mechanism: Mechanism, role: Role) -> int:
         order = 0 if words.get("sem") == "relaxed" else RELEASES if role is Role.ARRIVE else ACQUIRES
         return STRONG | order | _scope(words.get("scope") or "cluster")
     return 0
+
+
+def size_of(bits: int) -> int:
+    """The bytes of an element of a strong access; 0 where that is not known."""
+    return 1 << (bits >> SIZE & 7) >> 1
+
+
+def _size(op: Op) -> int:
+    """Of vectors, the size of an element; packed values are left open: whether they are one access is not said."""
+    kind = op.words.get("type")
+    return (kind.bits // 8).bit_length() << SIZE if isinstance(kind, ScalarType) and kind.lanes == 1 else 0
 
 
 def _scope(name: str) -> int:

@@ -18,6 +18,7 @@ from ptxsim.checks.order.sites import (
     UPDATES_GLOBAL,
     UPDATES_SHARED,
     WARPGROUP,
+    size_of,
 )
 from ptxsim.jit.body import Array, record
 from ptxsim.lanes import LANES
@@ -227,9 +228,10 @@ def begin(
 
 
 def _agree(sites: tuple[int, ...], elsewhere: int, scope: Scope) -> bool:
-    """Whether all strong accesses but those that only update memory elsewhere have a scope, or a wider one."""
+    """Whether all strong accesses but those that only update memory elsewhere have a scope, or a wider one, and are of one size."""
     updates = UPDATES_SHARED | UPDATES_GLOBAL
-    return all(bits >> SCOPE & 3 >= scope for bits in sites if bits & STRONG and bits & updates != elsewhere)
+    here = [bits for bits in sites if bits & STRONG and bits & updates != elsewhere]
+    return len({size_of(bits) for bits in here} - {0}) <= 1 and all(bits >> SCOPE & 3 >= scope for bits in here)
 
 
 def zeros(shape: tuple[int, ...] | int, dtype: np.typing.DTypeLike) -> np.ndarray:
