@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ptxsim.checks.flags import flag_between, is_of_flag
 from ptxsim.checks.order.remedies import writes
 from ptxsim.checks.order.rounds import block_of, next_round
-from ptxsim.diagnostic import LEFT_OVER, NOT_BEGUN, SURPLUS, Finding
+from ptxsim.diagnostic import LEFT_OVER, MIXED_SIZES, NOT_BEGUN, SURPLUS, Finding
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import def_use, slots_of
 from ptxsim.engine.program.operand import Address
@@ -22,14 +22,16 @@ from ptxsim.source import Source
 
 _RACES = ("race-shared", "race-warp")
 _WAITS = ("missing-wait", "cp-async-not-waited")
-_OF_COPIES = (*_RACES, *_WAITS, "race-global", "tile-overwritten", "cluster-exit", "tensor-memory-order")
+_OF_COPIES = (
+    *_RACES, *_WAITS, "race-global", "tile-overwritten", "cluster-exit", "tensor-memory-order", "register-in-flight",
+)  # fmt: skip
 _OF_ORDER = (*_OF_COPIES, "missing-proxy-fence", "mbarrier-visibility")
 # What copies that are not waited for may lead to.
 _OUTCOMES = {"mbarrier-phase": "bytes", "deadlock": "stuck"}
 # Which finding of a cause stands for it: the first kind here; then the first in the text.
 _RANKS = (
-    "missing-commit", *_WAITS, "tensor-memory-order", "race-shared", "mbarrier-visibility", "race-warp", "race-global", "tile-overwritten",
-    "missing-proxy-fence", "cluster-exit", "mbarrier-phase", "barrier-count", "deadlock",
+    "missing-commit", *_WAITS, "register-in-flight", "tensor-memory-order", "race-shared", "mbarrier-visibility", "race-warp", "race-global",
+    "tile-overwritten", "uninitialized-read", "missing-proxy-fence", "cluster-exit", "mbarrier-phase", "barrier-count", "deadlock",
 )  # fmt: skip
 
 
@@ -41,9 +43,7 @@ def without_echoes(program: Program, source: Source, findings: list[Finding], ha
     if has_stopped:
         findings = [each for each in findings if each.name not in _WAITS or each.case != LEFT_OVER]
     findings = _without_repetitions(program, source, findings)
-    judged = [
-        n for n, finding in enumerate(findings) if finding.level in ("error", "warning") and finding.name in _RANKS
-    ]
+    judged = [n for n, finding in enumerate(findings) if finding.level != "note" and finding.name in _RANKS]
     if len(judged) < 2:
         return findings
     causes = _Causes(program, source, [findings[n] for n in judged])
@@ -96,8 +96,17 @@ class _Causes:
                     yield "commit", op.completes_by
             if name in (*_RACES, *_WAITS):
                 yield "access", self._line(ops[0])
-            if any(op.completes_by is Mechanism.MBARRIER for op in copies):
+            by_threads = self._waits_at_mbarriers and any(op.completes_by is Mechanism.CP_ASYNC_GROUP for op in copies)
+            if by_threads or any(op.completes_by is Mechanism.MBARRIER for op in copies):
                 yield from (_OUTCOMES[each] for each in names & _OUTCOMES.keys())
+        if name == "uninitialized-read":  # what was to bring it has not been waited for
+            yield "access", self._line(ops[0])
+            if self._waits_at_mbarriers:
+                yield from (_OUTCOMES[each] for each in names & _OUTCOMES.keys())
+        if finding.case == MIXED_SIZES:
+            yield name, finding.case
+        if name == "cluster-exit":  # the barrier of the cluster at the begin, or at the end
+            yield name, finding.case
         if name in ("cluster-exit", "race-shared"):
             yield from (("far", self._line(op)) for op in ops)
         if name in ("missing-proxy-fence", "tensor-memory-order"):
@@ -115,6 +124,10 @@ class _Causes:
         if name in _RACES and len(ops) == 2 and not copies:
             loop = next_round(self.program, *sorted(ops, key=lambda op: op.line))
             yield from [("round", loop)] if loop else []
+
+    @property
+    def _waits_at_mbarriers(self) -> bool:
+        return any(op.synchronises == Synchronisation(Mechanism.MBARRIER, Role.WAIT) for op in self.program.ops)
 
     def _line(self, op: Op) -> Hashable:
         """The line of an operation as its author has written it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxsim.diagnostic import beside
+from ptxsim.diagnostic import Label, beside
 from ptxsim.engine import splits
 from ptxsim.engine.access import read
 from ptxsim.engine.analysis.def_use import slots_of
@@ -197,6 +197,7 @@ def check_in_flight(op: Op, warp: Warp, port: Port, program: Program) -> None:
         f"{op.opcode} touches a register that {owner.name} of line {line} still owns",
         help=f"wait first: {' and '.join(WAITS[Mechanism.PRODUCT_GROUP])} between the two",
         fixes=(beside(port, "before", WAIT_FOR_ALL[Mechanism.PRODUCT_GROUP]),),
+        labels=(Label.at(owner, "the product"),),
     )
     for owned in [owned for owned, owner_line in warp.in_flight.items() if owner_line == line]:
         del warp.in_flight[owned]

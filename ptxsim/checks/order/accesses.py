@@ -60,6 +60,8 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
             together = 1 + (flags >> LANE_SHIFT)
     elif event == Event.ASYNC_ISSUE and not flags & FLAG_READ:
         how, together = WRITES | COPIES, 1 + (flags >> LANE_SHIFT) if by_proxy else 0
+        if bits & REDUCES:  # what it adds to is to be there
+            how |= READS
     elif event == Event.ASYNC_WAIT and not by_proxy:
         how = WRITES
     elif event == Event.ASYNC_WAIT and flags & FLAG_READ:
