@@ -203,8 +203,8 @@ class Emitter:
         else:
             magnitude = word & 0x7FFFFFFF
             normal = ((magnitude + 0xFFF + (magnitude >> 13 & 1)) >> 13) - (112 << 10)
-            # Adding 0.5 leaves a subnormal f16's last bit as the last bit of the sum.
-            tiny = self.bits(self.bits(magnitude, "f32") + 0.5, "u32") - 0x3F000000
+            # Adding 0.5 leaves a subnormal f16's last bit as the last bit of the sum, whose exponent is above the 16 bits that count.
+            tiny = self.bits(self.bits(magnitude, "f32") + 0.5, "u32")
             result = self.where(magnitude < 0x38800000, tiny, normal)
             result = self.where(magnitude >= 0x477FF000, 0x7C00, result)
             result = self.where(magnitude > 0x7F800000, 0x7E00, result)
