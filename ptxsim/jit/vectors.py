@@ -184,74 +184,59 @@ out:
 are_in_steps, lanes_between = _AreInSteps(), _LanesBetween()
 blocks_of, meet_others = _BlocksOf(), _MeetOthers()
 
-# Rows of 32-bit numbers, 16 at a time as long as there are so many.
-_ROWS = """
+
+def _each(header: str, sixteen: str, one: str, before: str = "") -> str:
+    """IR of a function over a row of 32-bit numbers: what is done with 16 from number %i on, as long as there are so many, and with number %j."""
+    return f"""\
+define internal void {header} {{
+entry:{before}
+  %whole = and i64 %size, -16
+  br label %many
+many:
+  %i = phi i64 [ 0, %entry ], [ %next, %vector ]
+  %more = icmp ult i64 %i, %whole
+  br i1 %more, label %vector, label %few
+vector:
+  %p = getelementptr i32, ptr %row, i64 %i{sixteen}
+  %next = add i64 %i, 16
+  br label %many
+few:
+  %j = phi i64 [ %whole, %many ], [ %after, %one ]
+  %rest = icmp ult i64 %j, %size
+  br i1 %rest, label %one, label %out
+one:
+  %s = getelementptr i32, ptr %row, i64 %j{one}
+  %after = add i64 %j, 1
+  br label %few
+out:
+  ret void
+}}
+"""
+
+
+_RAISE = _each("@raise_row(ptr %row, ptr %other, i64 %size)", """
+  %q = getelementptr i32, ptr %other, i64 %i
+  %a = load <16 x i32>, ptr %p, align 4
+  %b = load <16 x i32>, ptr %q, align 4
+  %c = call <16 x i32> @llvm.smax.v16i32(<16 x i32> %a, <16 x i32> %b)
+  store <16 x i32> %c, ptr %p, align 4""", """
+  %t = getelementptr i32, ptr %other, i64 %j
+  %u = load i32, ptr %s, align 4
+  %v = load i32, ptr %t, align 4
+  %w = call i32 @llvm.smax.i32(i32 %u, i32 %v)
+  store i32 %w, ptr %s, align 4""")  # fmt: skip
+_FILL = _each("@fill_row(ptr %row, i64 %size, i32 %number)", """
+  store <16 x i32> %all, ptr %p, align 4""", """
+  store i32 %number, ptr %s, align 4""", """
+  %first = insertelement <16 x i32> poison, i32 %number, i64 0
+  %all = shufflevector <16 x i32> %first, <16 x i32> poison, <16 x i32> zeroinitializer""")  # fmt: skip
+_ROWS = f"""
 declare <16 x i32> @llvm.smax.v16i32(<16 x i32>, <16 x i32>)
 declare <16 x i32> @llvm.smin.v16i32(<16 x i32>, <16 x i32>)
 declare i32 @llvm.vector.reduce.smin.v16i32(<16 x i32>)
 declare i32 @llvm.smax.i32(i32, i32)
 declare i32 @llvm.smin.i32(i32, i32)
-define internal void @raise_row(ptr %row, ptr %other, i64 %size) {
-entry:
-  %whole = and i64 %size, -16
-  br label %many
-many:
-  %i = phi i64 [ 0, %entry ], [ %next, %vector ]
-  %more = icmp ult i64 %i, %whole
-  br i1 %more, label %vector, label %few
-vector:
-  %p = getelementptr i32, ptr %row, i64 %i
-  %q = getelementptr i32, ptr %other, i64 %i
-  %a = load <16 x i32>, ptr %p, align 4
-  %b = load <16 x i32>, ptr %q, align 4
-  %c = call <16 x i32> @llvm.smax.v16i32(<16 x i32> %a, <16 x i32> %b)
-  store <16 x i32> %c, ptr %p, align 4
-  %next = add i64 %i, 16
-  br label %many
-few:
-  %j = phi i64 [ %whole, %many ], [ %after, %one ]
-  %rest = icmp ult i64 %j, %size
-  br i1 %rest, label %one, label %out
-one:
-  %s = getelementptr i32, ptr %row, i64 %j
-  %t = getelementptr i32, ptr %other, i64 %j
-  %u = load i32, ptr %s, align 4
-  %v = load i32, ptr %t, align 4
-  %w = call i32 @llvm.smax.i32(i32 %u, i32 %v)
-  store i32 %w, ptr %s, align 4
-  %after = add i64 %j, 1
-  br label %few
-out:
-  ret void
-}
-define internal void @fill_row(ptr %row, i64 %size, i32 %number) {
-entry:
-  %first = insertelement <16 x i32> poison, i32 %number, i64 0
-  %all = shufflevector <16 x i32> %first, <16 x i32> poison, <16 x i32> zeroinitializer
-  %whole = and i64 %size, -16
-  br label %many
-many:
-  %i = phi i64 [ 0, %entry ], [ %next, %vector ]
-  %more = icmp ult i64 %i, %whole
-  br i1 %more, label %vector, label %few
-vector:
-  %p = getelementptr i32, ptr %row, i64 %i
-  store <16 x i32> %all, ptr %p, align 4
-  %next = add i64 %i, 16
-  br label %many
-few:
-  %j = phi i64 [ %whole, %many ], [ %after, %one ]
-  %rest = icmp ult i64 %j, %size
-  br i1 %rest, label %one, label %out
-one:
-  %s = getelementptr i32, ptr %row, i64 %j
-  store i32 %number, ptr %s, align 4
-  %after = add i64 %j, 1
-  br label %few
-out:
-  ret void
-}
-define internal i64 @lowest_of_row(ptr %row, i64 %size) {
+{_RAISE}{_FILL}define internal i64 @lowest_of_row(ptr %row, i64 %size) {{
 entry:
   br label %many
 many:
@@ -282,7 +267,7 @@ one:
 out:
   %found = sext i32 %least to i64
   ret i64 %found
-}
+}}
 """
 
 
