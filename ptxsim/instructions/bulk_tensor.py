@@ -69,6 +69,10 @@ def _offsets(modifiers: Words) -> int:
 KINDS: Kinds = {
     "a": Addr("shared"), "b": Addr("shared"), "c": Addr("shared"), "policy": Value("u64"), "ctas": Value("u16"), "offsets": Vec(_offsets, Value("u16")), "t": _coordinates(),
 }  # fmt: skip
+# Words of forms, and kinds of operands that are other than KINDS has them.
+TILES: Options = {"dim": DIMENSIONS, "mode": "tile"}
+ROWS: Options = {"dim": "2d", "kinds": {"t": _coordinates(5)}}
+WIDE_IMAGES: Options = {"dim": IMAGES, "mode": "im2col::w im2col::w::128", "kinds": {"offsets": Vec(2, Value("u16"))}}
 
 
 # ---- what a lane names -----------------------------------------------------------------------------------------------
@@ -149,7 +153,7 @@ def load(
 
 def _load_forms() -> None:
     name = "cp.async.bulk.tensor"
-    hints = (("", ""), (".L2::cache_hint", ", policy"))
+    hints, given = (("", ""), (".L2::cache_hint", ", policy")), "[a], [t], [c]"
     words: Options = {"name": name, "facts": LOAD, "writes": "", "ordered": (("dst", "global"),)}
     for group, groups in (("", {}), (".cta_group", {"cta_group": "cta_group::1 cta_group::2"})):
         since = BLACKWELL if group else "8.0 sm_90"
@@ -158,36 +162,16 @@ def _load_forms() -> None:
             for hint, policy in hints:
                 end = f".mbarrier::complete_tx::bytes{casts}{group}{hint}"
                 tail = (", ctas" if casts else "") + policy
-                common: Options = dict(words, dst=dst, **groups)
-                _add(
-                    load,
-                    f"{name}.dim.dst.global{{.mode}}{end} [a], [t], [c]{tail}",
-                    since,
-                    dim=DIMENSIONS,
-                    mode="tile",
-                    **common,
-                )
-                _add(
-                    load,
-                    f"{name}.dim.dst.global.mode{end} [a], [t], [c], offsets{tail}",
-                    since,
-                    dim=IMAGES,
-                    mode="im2col",
-                    **common,
-                )
-                _add(
-                    load, f"{name}.dim.dst.global.mode{end} [a], [t], [c]{tail}", BLACKWELL, dim="2d", mode="tile::gather4",
-                    kinds={"t": _coordinates(5)}, **dict(common, dst="shared::cluster"),
-                )  # fmt: skip
+                common: Options = {**words, "dst": dst, **groups}
+                tile, other = f"{name}.dim.dst.global{{.mode}}{end} {given}", f"{name}.dim.dst.global.mode{end} {given}"
+                _add(load, f"{tile}{tail}", since, **TILES, **common)
+                _add(load, f"{other}, offsets{tail}", since, dim=IMAGES, mode="im2col", **common)
+                rows: Options = {**common, **ROWS, "mode": "tile::gather4"}
+                _add(load, f"{other}{tail}", BLACKWELL, **{**rows, "dst": "shared::cluster"})
                 if not casts:
-                    _add(
-                        load, f"{name}.dim.dst.global.mode{end} [a], [t], [c]{tail}", BLACKWELL if group else "8.6 sm_100",
-                        dim="2d", mode="tile::gather4", kinds={"t": _coordinates(5)}, **dict(common, dst="shared::cta"),
-                    )  # fmt: skip
-                _add(
-                    load, f"{name}.dim.dst.global.mode{end} [a], [t], [c], offsets{tail}", BLACKWELL, dim=IMAGES,
-                    mode="im2col::w im2col::w::128", kinds={"offsets": Vec(2, Value("u16"))}, **common,
-                )  # fmt: skip
+                    own = BLACKWELL if group else "8.6 sm_100"
+                    _add(load, f"{other}{tail}", own, **{**rows, "dst": "shared::cta"})
+                _add(load, f"{other}, offsets{tail}", BLACKWELL, **WIDE_IMAGES, **common)
 
 
 def _add(effect: Any, notation: str, since: str, kinds: Any = None, **words: Any) -> None:
@@ -242,18 +226,10 @@ def _store_forms() -> None:
         for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
             end = f".bulk_group{hint} [t], [b]{policy}"
             opcode = f"{name}.dim.global.shared::cta{op}"
-            _add(effect, f"{opcode}{{.mode}}{end}", "8.0 sm_90", dim=DIMENSIONS, mode="tile", **words)
+            _add(effect, f"{opcode}{{.mode}}{end}", "8.0 sm_90", **TILES, **words)
             _add(effect, f"{opcode}.mode{end}", "8.0 sm_90", dim=IMAGES, mode="im2col_no_offs", **words)
             if not op:
-                _add(
-                    effect,
-                    f"{opcode}.mode{end}",
-                    BLACKWELL,
-                    dim="2d",
-                    mode="tile::scatter4",
-                    kinds={"t": _coordinates(5)},
-                    **words,
-                )
+                _add(effect, f"{opcode}.mode{end}", BLACKWELL, mode="tile::scatter4", **ROWS, **words)
 
 
 # ---- prefetch --------------------------------------------------------------------------------------------------------
@@ -270,21 +246,10 @@ def _prefetch_forms() -> None:
     words: Options = {"name": name, "facts": PREFETCH, "writes": ""}
     for hint, policy in (("", ""), (".L2::cache_hint", ", policy")):
         opcode = f"{name}.dim.L2.global"
-        _add(prefetch, f"{opcode}{{.mode}}{hint} [t]{policy}", "8.0 sm_90", dim=DIMENSIONS, mode="tile", **words)
+        _add(prefetch, f"{opcode}{{.mode}}{hint} [t]{policy}", "8.0 sm_90", **TILES, **words)
         _add(prefetch, f"{opcode}.mode{hint} [t], offsets{policy}", "8.0 sm_90", dim=IMAGES, mode="im2col", **words)
-        _add(
-            prefetch,
-            f"{opcode}.mode{hint} [t]{policy}",
-            BLACKWELL,
-            dim="2d",
-            mode="tile::gather4",
-            kinds={"t": _coordinates(5)},
-            **words,
-        )
-        _add(
-            prefetch, f"{opcode}.mode{hint} [t], offsets{policy}", BLACKWELL, dim=IMAGES, mode="im2col::w im2col::w::128",
-            kinds={"offsets": Vec(2, Value("u16"))}, **words,
-        )  # fmt: skip
+        _add(prefetch, f"{opcode}.mode{hint} [t]{policy}", BLACKWELL, mode="tile::gather4", **ROWS, **words)
+        _add(prefetch, f"{opcode}.mode{hint} [t], offsets{policy}", BLACKWELL, **WIDE_IMAGES, **words)
 
 
 _load_forms()
