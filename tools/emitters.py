@@ -56,14 +56,14 @@ def tests(file: str) -> tuple[list[list[str]], list[str]]:
     def nodes(test: str) -> list[str]:
         return [f"{test}[{path.relative_to(ROOT)}]" for path in cases]
 
-    text = "tests/engine/test_native_code.py"
+    text = "tests/engine/test_native_code.py::test_"
     own = [f"tests/engine/test_{name}.py" for name in names.split() if name != "alike"]
     forms = ["tests/instructions/test_reference.py"] if names.endswith("alike") else []
     return [
         nodes("tests/cases/test_cases.py::test_file_does_what_it_says"),
         [*own, *forms, "-m", "not slow or thin"],
         nodes("tests/engine/test_alike.py::test_all_ways_to_run_a_file"),
-    ], [f"{text}::test_ir_of_kernels", f"{text}::test_which_forms_are_native[0]"]  # fmt: skip
+    ], [text + name for name in ("ir_of_kernels", "long_effects_are_shared", "which_forms_are_native[0]")]  # fmt: skip
 
 
 def quietly(stages: list[list[str]]) -> bool:
@@ -86,7 +86,7 @@ def judge(defect: Defect, known: dict[str, str], quick: bool) -> str:
         return "results"  # no function any more
     results, text = tests(defect.module.rpartition(".")[2])
     if quick:
-        results, text = results[:1], text[:1]
+        results, text = results[:1], text[:-1]
     if not quietly(results):
         return "results"
     if not quietly([text]):

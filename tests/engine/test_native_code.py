@@ -10,6 +10,7 @@ from native_code import KERNELS, TABLE, ir, modeled, rows
 
 from ptxsim.engine.compiled.codegen.registry import LOWERINGS
 from tests.engine.programs import body, run
+from tests.helpers import CASES
 
 PARTS = 4  # of the table, for several processes
 
@@ -18,6 +19,12 @@ PARTS = 4  # of the table, for several processes
 def test_ir_of_kernels(path: Path):
     kept = {file.name: file.read_text() for file in KERNELS.glob("*.ll") if file.name.startswith(f"{path.stem}.")}
     assert ir(path) == kept
+
+
+def test_long_effects_are_shared():
+    """By uses with the same constants; registers are arguments."""
+    (text,) = ir(CASES / "scalar" / "nth_set_bits.ptx").values()
+    assert (text.count("define internal <32 x i32> @effect"), text.count("call <32 x i32> @effect")) == (5, 6)
 
 
 @pytest.mark.slow
