@@ -83,7 +83,10 @@ class Profile:
         busiest = -(-self.ctas // sms)
         self.share = max(1.0, busiest / most)
         self.tracer.modulus, self.tracer.replayed = every, FIRST
-        chosen = np.unique(np.arange(min(most, busiest)) * busiest // min(most, busiest))
+        # From equal parts, and of all remainders: CTAs are alike at a distance, that of their row in the grid.
+        parts = np.arange(min(most, busiest))
+        begins = parts * busiest // len(parts)
+        chosen = begins + (parts - begins) % min(len(parts), busiest // len(parts))
         ctas = (np.arange(0, sms, every)[:, None] + chosen * sms).ravel()
         return {int(cta) for cta in ctas if cta < self.ctas}
 
@@ -117,6 +120,8 @@ class Profile:
         else:
             active, m, sm = max(((*sms.replay_one(sm), sm) for sm in busy), key=lambda result: result[0])
         scale = work.max() / work[kept].max() if work[kept].any() else 1.0
+        if self.tracer.replayed is not None and work[sm]:  # it may have had less to do than the others of the sample
+            scale = (work[kept].mean() if self.share > 1 else work[kept].max()) / work[sm]
         return self._result(held, sm, active * scale * self.share, m)
 
     def _result(self, held: Occupancy, sm: int, active: float, m: Machine) -> Cycles:

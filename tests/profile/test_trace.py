@@ -109,6 +109,23 @@ def test_of_a_sample_one_sm_is_kept_in_full_and_of_the_others_what_they_read(mon
     assert len(alone.machine_code.tracer.trace().entries) < len(all_of_them.machine_code.tracer.trace().entries) / 2
 
 
+@pytest.mark.slow
+def test_of_a_sample_all_sms_say_how_much_there_is_to_do():
+    # As attention with a causal mask: in each row of 8 CTAs the work grows, and all CTAs of an SM have one of two columns.
+    body = """
+        ld.param.u64 %d0, [place]; mov.u32 %r0, %ctaid.x; and.b32 %r1, %r0, 7; mul.lo.u32 %r1, %r1, 100; mov.u32 %r2, 0;
+        again: .pragma "nounroll"; mad.lo.u32 %r2, %r2, %r0, %r1; sub.u32 %r1, %r1, 1; setp.gt.s32 %p0, %r1, 0; @%p0 bra again;
+        st.global.u32 [%d0], %r2;
+    """
+    whole, sampled = (
+        kernel(body)
+        .run([np.zeros(4, np.uint32), 1], LaunchOptions(grid=2048, block=1024, profile=1, checks="none", **how))
+        .cycles.cycles
+        for how in ({}, {"every": 33, "sample": True})
+    )
+    assert whole / 2 < sampled < whole
+
+
 def test_a_tensor_map_that_is_copied_is_no_access_of_a_lane():
     run = run_file(CASES / "tensor_copy" / "map_made_on_the_device.ptx", options=Options(profile=1, banks=True)).run
     assert run.findings == [] and run.cycles.cycles > 0 and run.banks.worst == 1
