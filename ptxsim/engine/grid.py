@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
 
@@ -100,7 +99,7 @@ class Grid:
         go on because of what it has done; if there is none, or none has ended for a while, one more comes in.
         """
         runner = self._cta_runner()
-        with nullcontext() if runner is None else runner.listening():
+        with self.engine.listening():
             self._run(runner)
         while self.machine.complete_next():
             pass
@@ -206,6 +205,8 @@ class Grid:
 
     @property
     def _look(self) -> int:
+        if self.mixes:  # rounds take long, and chance has to bring the same state about
+            return FIRST
         return LOOK if len(self.seats) > 1 else min(max(FIRST, self.seats[0].cluster.rounds), LOOK)
 
     def _look_for_livelock(self) -> None:

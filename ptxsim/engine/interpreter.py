@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Protocol
 
@@ -69,6 +70,10 @@ class Interpreter:
 
     def write_register(self, warp: Warp, slot: int, value: Register) -> None:
         warp.registers[slot] = value
+
+    def listening(self) -> AbstractContextManager[None]:
+        """A launch runs within."""
+        return nullcontext()
 
     def cta_runner(self) -> None:
         """The interpreter runs warp by warp."""

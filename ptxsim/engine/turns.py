@@ -84,6 +84,9 @@ class Engine(Protocol):
     def run(self, warp: Warp, turns: int) -> bool:
         """Execute up to `turns` blocks of a warp; True if anything was executed."""
 
+    def listening(self) -> AbstractContextManager[None]:
+        """A launch runs within."""
+
     def cta_runner(self) -> CtaRunner | None:
         """What runs whole clusters by itself, or None if the engine has no such thing."""
 
@@ -128,9 +131,6 @@ class CtaRunner(Protocol):
 
     def admit(self, number: int) -> Resident:
         """A cluster that begins."""
-
-    def listening(self) -> AbstractContextManager[None]:
-        """Many clusters run within."""
 
 
 class Turns:

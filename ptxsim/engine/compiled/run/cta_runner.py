@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from types import SimpleNamespace
 from typing import Protocol
@@ -81,10 +80,6 @@ class WholeCtas:
         cluster = self._spare.pop() if self._spare else NativeCluster(self)
         cluster.begin(number)
         return cluster
-
-    def listening(self) -> AbstractContextManager[None]:
-        """Many clusters run within."""
-        return self.native.callbacks.listening()
 
     def give_back(self, cluster: NativeCluster) -> None:
         """A cluster has ended."""

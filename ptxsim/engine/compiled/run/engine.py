@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 
 import numpy as np
 
@@ -102,6 +103,10 @@ class CompiledEngine:
             else:
                 data = np.ascontiguousarray(value).view(np.uint8)
                 memory[at : at + len(data)] = data
+
+    def listening(self) -> AbstractContextManager[None]:
+        """A launch runs within."""
+        return self.native.callbacks.listening()
 
     def cta_runner(self, alone: bool = True) -> WholeCtas:
         """What runs whole CTAs natively; `alone`: not in one of several threads."""
