@@ -68,6 +68,14 @@ def test_graphs_are_built_changed_and_launched(tmp_path):
     assert "error[" not in err
 
 
+def test_graphs_of_a_program_that_was_built_with_cuda_12(tmp_path):
+    library = stubs_folder().parent / "libcudart.so.12"
+    command = ["c++", "-o", tmp_path / "graphs", SOURCE.with_name("graphs_of_12.cpp"), library]
+    subprocess.run(command, check=True, timeout=120)
+    code, out, err = run(tmp_path / "graphs")
+    assert (code, out) == (0, "done\n"), out + err
+
+
 def test_an_illegal_access_stays_an_error(built):
     code, out, err = run(built / "shared", "illegal")
     assert (code, out) == (5, "an illegal memory access was encountered\n"), out + err
