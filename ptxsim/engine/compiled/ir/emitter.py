@@ -279,8 +279,7 @@ class Emitter:
                 return self.splat(0, x.kind)
             return self.pure(f"{operator} {x.type} {x.text}, splat (i{size} {min(int(n), size - 1)})", x.kind)
         count = Value(self, n.text, f"u{width(n.kind)}")
-        beyond = count >= size if size < 1 << width(count.kind) else self.splat(False, "pred")
-        safe = self.convert(self.minimum(count, size - 1) if size < 1 << width(count.kind) else count, f"u{size}")
+        beyond, safe = count >= size, self.convert(self.minimum(count, size - 1), f"u{size}")
         shifted = self.pure(f"{operator} {x.type} {x.text}, {safe.text}", x.kind)
         return shifted if operator == "ashr" else self.where(beyond, 0, shifted)
 
