@@ -220,3 +220,18 @@ def test_constants_by_index_side_by_side_are_read_in_pairs():
     body = f"mov.u32 %r9, 0; mov.u64 %d1, table; mul.wide.u32 %d2, %r0, 16; add.s64 %d3, %d1, %d2; {loads}"
     machine = lowered(IDS + body + STORE, "", ".const .align 16 .b8 table[4096];")
     assert [op.bytes for op in machine.blocks[0].ops if op.kind == Kind.ACCESS and op.space == "const"] == [8, 8]
+
+
+def test_loads_stay_behind_a_shuffle_that_lanes_may_reach_one_after_the_other():
+    """ptxas has another way through it for lanes that have parted (BRA.DIV), past which nothing is moved."""
+
+    def order(compared: str) -> list[str]:
+        body = f"""ld.param.u64 %d0, [place]; ld.param.u32 %r9, [n]; mov.u32 %r0, %tid.x; setp.gt.u32 %p0, {compared}, 7; @%p0 bra out;
+            ld.global.u32 %r1, [%d0]; add.u32 %r1, %r1, 1; shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;
+            ld.global.u32 %r3, [%d0+64]; add.u32 %r3, %r3, %r2; st.global.u32 [%d0+128], %r3;
+            st.global.u32 [%d0+132], %r0; st.global.u32 [%d0+136], %r2; st.global.u32 [%d0+140], %r1;\nout:"""
+        found = [unit for unit in units(lowered(body), 1) if unit in ("global", "shuffle")]
+        return found[:3]
+
+    assert order("%r0") == ["global", "shuffle", "global"]
+    assert order("%r9") == ["global", "global", "shuffle"]

@@ -44,6 +44,22 @@ def divergent_slots(flow: DefUse, loads: bool = False) -> set[int]:
     return found
 
 
+def meetings(flow: DefUse) -> frozenset[int]:
+    """Sites of the instructions that all lanes named must reach and that some may reach without the others: those between a branch that lanes may take
+    differently and where they meet again. ptxas has another way through them for lanes that have parted (BRA.DIV)."""
+    graph, divergent = control_flow(flow.program), divergent_slots(flow)
+    parted: set[int] = set()
+    for op in flow.program.ops:
+        if op.leads_away and op.site in flow.block_of and divergent.intersection(flow.reads[op.site]):
+            parted.update(graph.between(flow.block_of[op.site]))
+    return frozenset(
+        op.site
+        for block in parted
+        for op in flow.program.blocks[block]
+        if op.synchronises is not None and op.synchronises.mechanism is Mechanism.WARP
+    )
+
+
 def _differs(op: Op, loads: bool) -> bool:
     """Whether lanes may get different results from the same sources."""
     return (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import def_use, writes
-from ptxsim.engine.analysis.divergence import divergent_slots
+from ptxsim.engine.analysis.divergence import divergent_slots, meetings
 from ptxsim.engine.program.operand import Constant
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Access
@@ -76,6 +76,7 @@ class Fusion:
         self.flow = def_use(program)
         self.graph = control_flow(program)
         self.divergent = divergent_slots(self.flow, loads=True)  # before fusion changes what is read
+        self.meetings = meetings(self.flow)
         self.eaten: set[int] = set()  # operations that became part of another
         self.extra: dict[int, list[int]] = {}  # reads an operation takes over from what it ate
         self.fused: dict[int, str] = {}  # unit of an operation that a fusion has changed

@@ -86,7 +86,7 @@ class Lowering(Assembly):
         # The order of loads is that of what the text needs; registers are those of the step of allocation that suffices.
         room = self._given(pressure.most()) - RESERVED
         for block, live in zip(blocks, live_out):
-            block.ops = schedule(block.ops, Budget(room, pressure.words, live))
+            block.ops = schedule(block.ops, Budget(room, pressure.words, live, self.meetings))
             if pressure.within(block.ops, live) > self.allowed - RESERVED:
                 block.ops = self._narrow(block.ops, pressure, live)
         least = max((pressure.within(ops, live) for ops, live in zip(tight, live_out)), default=0)
@@ -132,10 +132,9 @@ class Lowering(Assembly):
             called.setdefault(within[-1] if within else "", set()).add(op.call.name)
         return any(name in _reached(called, name) for name in called)
 
-    @staticmethod
-    def _narrow(ops: list[MachineOp], pressure: Pressure, live: frozenset[int]) -> list[MachineOp]:
+    def _narrow(self, ops: list[MachineOp], pressure: Pressure, live: frozenset[int]) -> list[MachineOp]:
         """A block in the order that needs fewest registers: its own, or that of `narrow`."""
-        found = narrow(ops, Budget(0, pressure.words, live))
+        found = narrow(ops, Budget(0, pressure.words, live, self.meetings))
         return min(ops, found, key=lambda order: pressure.within(order, live))
 
     def _unroll(self, blocks: list[MachineBlock]) -> dict[int, list[int]]:

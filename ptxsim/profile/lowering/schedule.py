@@ -30,9 +30,11 @@ def _by_parts(
     ops: list[MachineOp], budget: Budget, order: Callable[[list[MachineOp], Budget], list[MachineOp]]
 ) -> list[MachineOp]:
     parts: list[list[MachineOp]] = [[]]
-    for op in ops:
+    meetings = [i for i, op in enumerate(ops) if op.site in budget.meetings]
+    ends = {meetings[0] - 1, meetings[-1]} if meetings else set()
+    for i, op in enumerate(ops):
         parts[-1].append(op)
-        if op.kind in WALLS or op.kind in ENDS or len(parts[-1]) >= WINDOW:
+        if op.kind in WALLS or op.kind in ENDS or i in ends or len(parts[-1]) >= WINDOW:
             parts.append([])
     needed = set(budget.live_out)
     ordered: list[list[MachineOp]] = []
@@ -119,11 +121,13 @@ def _added(op: MachineOp, live: set[int], words: Callable[[int], int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Registers a schedule may use: `words` says how many 32-bit registers a value takes."""
+    """Registers a schedule may use: `words` says how many 32-bit registers a value takes. meetings: sites that lanes may reach one after the other;
+    nothing moves from before the first of a block to after it, or past the last."""
 
     limit: int
     words: Callable[[int], int]
     live_out: frozenset[int]
+    meetings: frozenset[int] = frozenset()
 
 
 class _Live:
