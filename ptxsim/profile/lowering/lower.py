@@ -93,7 +93,10 @@ class Lowering(Assembly):
         given = self._given(least)
         needed, spilled = self._needed(blocks, tight, live_out, given), 0
         if needed > self.allowed:
-            needed, spilled = self.allowed, spill(Pressure(self, blocks, self.like), blocks, self.allowed - RESERVED)
+            needed, spilled = (
+                self.allowed,
+                spill(Pressure(self, blocks, self.like), blocks, live_out, self.allowed - RESERVED),
+            )
         # Where warps give registers to others, a thread begins with as many as .maxnreg or .minnctapersm allow, up to what some end with.
         if moved := [synchronisation.literal(op) for op in self.program.ops if op.family == "set_registers"]:
             needed = max(needed, min(self.allowed, max(moved)))

@@ -40,15 +40,15 @@ def registers_at_entry(directives: Sequence[ast.Directive]) -> int | None:
     return most_registers(directives) if is_known else None
 
 
-def spill(pressure: Pressure, blocks: list[MachineBlock], limit: int) -> int:
-    """Add the loads and stores of registers beyond `limit` to the blocks; returns their bytes, in the text of the code."""
+def spill(pressure: Pressure, blocks: list[MachineBlock], live_out: list[frozenset[int]], limit: int) -> int:
+    """Add the loads and stores of registers beyond `limit` to the blocks; returns their bytes, in the text of the code. live_out: of each block."""
     slots = _chosen(pressure, limit)
     places = {slot: 1 + k for k, slot in enumerate(sorted(slots))}
     total = 0
-    for block in blocks:
+    for block, live in zip(blocks, live_out):
         before = len(block.ops)
         if slots:
-            block.ops = _with_spills(block.ops, pressure, places)
+            block.ops = _with_spills(block.ops, pressure, places, live)
         total += sum(4 * int(op.cost or 1) for op in block.ops if op.space == "spill") if len(block.ops) > before else 0
     return total
 
@@ -78,11 +78,17 @@ def _chosen(pressure: Pressure, limit: int) -> set[int]:
     return found
 
 
-def _with_spills(ops: list[MachineOp], pressure: Pressure, places: dict[int, int]) -> list[MachineOp]:
-    """A block's instructions with the loads and stores of those registers. A load comes as early as their last one allows."""
+def _with_spills(
+    ops: list[MachineOp], pressure: Pressure, places: dict[int, int], live_out: frozenset[int]
+) -> list[MachineOp]:
+    """A block's instructions with the loads and stores of those registers. A load comes as early as their last one allows.
+
+    What has been loaded is a value of its own for the assembler, which stores it again if it is to be loaded once more.
+    """
     before: list[list[MachineOp]] = [[] for _ in ops]
     after: list[list[MachineOp]] = [[] for _ in ops]
     there: dict[int, int] = {}  # since which instruction a register has had its value
+    loaded: dict[int, tuple[int, int]] = {}  # the instruction that it was loaded again for, and the register
     for i, op in enumerate(ops):
         for slot in dict.fromkeys(op.reads):
             home = pressure.like.get(slot, slot)
@@ -90,12 +96,20 @@ def _with_spills(ops: list[MachineOp], pressure: Pressure, places: dict[int, int
                 before[max(there.get(home, -1) + 1, i - AHEAD, 0)].append(
                     _access(op, slot, home, pressure, places, False)
                 )
-                there[home] = i
+                if home in loaded:
+                    reader, copy = loaded[home]
+                    after[reader].append(_access(ops[reader], copy, home, pressure, places, True))
+                there[home], loaded[home] = i, (i, slot)
         for slot in op.writes:
             home = pressure.like.get(slot, slot)
             if home in places and op.kind != Kind.COPY:
                 after[i].append(_access(op, slot, home, pressure, places, True))
                 there[home] = i
+                loaded.pop(home, None)
+    for slot in live_out:
+        if (home := pressure.like.get(slot, slot)) in loaded:
+            reader, copy = loaded.pop(home)
+            after[reader].append(_access(ops[reader], copy, home, pressure, places, True))
     return [made for early, op, late in zip(before, ops, after) for made in (*early, op, *late)]
 
 
