@@ -235,3 +235,13 @@ def test_loads_stay_behind_a_shuffle_that_lanes_may_reach_one_after_the_other():
 
     assert order("%r0") == ["global", "shuffle", "global"]
     assert order("%r9") == ["global", "global", "shuffle"]
+
+
+def test_two_ways_become_predication_wherever_the_jump_to_the_second_stands():
+    """`bra first; bra.uni second; first: ...; bra.uni out; second: ...; out:` is what NVVM makes of some."""
+    body = """ld.param.u64 %d0, [place]; mov.u32 %r0, %tid.x; setp.gt.u32 %p0, %r0, 7; @%p0 bra first; bra.uni second;
+        first: mul.lo.u32 %r1, %r0, %r0; bra.uni out;
+        second: add.u32 %r1, %r0, 3;
+        out: st.global.u32 [%d0], %r1;"""
+    found = units(lowered(body))
+    assert "branch" not in found[:-1] and found.count("imad") >= 1 and "global" in found

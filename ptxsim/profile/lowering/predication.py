@@ -19,11 +19,10 @@ MADE = (Kind.PLAIN, Kind.COPY, Kind.ACCESS, Kind.ASYNC_COPY)
 
 
 class Skip(NamedTuple):
-    """A branch, the block that it skips, the one that it goes to instead (None: straight to what comes after), and what comes after."""
+    """A branch, the blocks that it chooses among, in the order of the text, and what comes after."""
 
     branch: Op
-    inside: int
-    other: int | None
+    inside: tuple[int, ...]
     after: int
 
 
@@ -38,12 +37,11 @@ def predicate(fusion: Fusion, blocks: list[MachineBlock]) -> None:
         if number in taken:
             continue
         rest = full[place + 1 :]
-        while (skip := _skip(fusion, blocks, number, rest[:3])) is not None:
+        while (skip := _skip(fusion, blocks, number, rest[:4])) is not None:
             _absorb(fusion, blocks, number, skip)
-            inside = {skip.inside} if skip.other is None else {skip.inside, skip.other}
-            taken |= inside
-            rest = rest[len(inside) :]
-            if not _entered_from(fusion, skip.after, {number, *inside, *blocks[number].absorbed}):
+            taken.update(skip.inside)
+            rest = rest[len(skip.inside) :]
+            if not _entered_from(fusion, skip.after, {number, *blocks[number].absorbed}):
                 break
             blocks[number].ops += blocks[skip.after].ops
             blocks[skip.after].ops = []
@@ -78,18 +76,29 @@ def _skip(fusion: Fusion, blocks: list[MachineBlock], number: int, rest: list[in
     branch = _last(fusion, blocks, number)
     if len(rest) < 2 or branch is None or branch.control is not Control.BRANCH or branch.guard is None:
         return None
-    inside, second, *third = rest
     target = branch.targets[0]
-    if inside < target <= second and (end := _last(fusion, blocks, inside)) is not None and end.control is None:
-        found = Skip(branch, inside, None, second)
-    elif inside < target <= second and third and _joins(fusion, inside, second, third[0]):
-        found = Skip(branch, inside, second, third[0])
-    else:
+    if rest[0] < target <= rest[1] and _falls_through(fusion, blocks, rest[0]):
+        count = 1
+    else:  # two blocks, the second of which it goes to; or it goes to the first, and what comes before that is a jump to the second
+        count = 3 if len(rest) > 3 and _jump_over(fusion, *rest[:3]) else 2
+        if len(rest) <= count or not rest[0] < target <= rest[1] or not _joins(fusion, *rest[count - 2 : count + 1]):
+            return None
+    inside, after = rest[:count], rest[count]
+    if any(len(fusion.graph.predecessors[block]) != 1 for block in inside):
         return None
-    within = [inside] if found.other is None else [inside, found.other]
-    if any(len(fusion.graph.predecessors[block]) != 1 for block in within):
-        return None
-    return found if all(_fits(fusion, blocks, branch, block) for block in within) else None
+    return Skip(branch, tuple(inside), after) if all(_fits(fusion, blocks, branch, block) for block in inside) else None
+
+
+def _falls_through(fusion: Fusion, blocks: list[MachineBlock], number: int) -> bool:
+    """Whether a block just goes on to the next one."""
+    end = _last(fusion, blocks, number)
+    return end is not None and end.control is None
+
+
+def _jump_over(fusion: Fusion, block: int, over: int, to: int) -> bool:
+    """Whether a block is nothing but a jump over the next one to another."""
+    jump, *more = fusion.program.blocks[block]
+    return not more and jump.control is Control.BRANCH and jump.guard is None and over < jump.targets[0] <= to
 
 
 def _joins(fusion: Fusion, inside: int, other: int, after: int) -> bool:
@@ -152,11 +161,10 @@ def _entered_from(fusion: Fusion, block: int, known: set[int]) -> bool:
 def _absorb(fusion: Fusion, blocks: list[MachineBlock], number: int, skip: Skip) -> None:
     block, guard = blocks[number], fusion.guard(skip.branch)
     block.ops = [op for op in block.ops if op.site != skip.branch.site]
-    for inside in (skip.inside, skip.other):
-        if inside is not None:
-            block.ops += [_under(op, guard) for op in blocks[inside].ops if op.kind != Kind.BRANCH]
-            block.absorbed += (inside,)
-            blocks[inside].ops = []
+    for inside in skip.inside:
+        block.ops += [_under(op, guard) for op in blocks[inside].ops if op.kind != Kind.BRANCH]
+        block.absorbed += (inside,)
+        blocks[inside].ops = []
 
 
 def _under(op: MachineOp, guard: tuple[int, ...]) -> MachineOp:
