@@ -245,3 +245,12 @@ def test_two_ways_become_predication_wherever_the_jump_to_the_second_stands():
         out: st.global.u32 [%d0], %r1;"""
     found = units(lowered(body))
     assert "branch" not in found[:-1] and found.count("imad") >= 1 and "global" in found
+
+
+@pytest.mark.parametrize(
+    "arrival, fenced",
+    [("release.cluster.shared::cluster", 1), ("shared::cluster", 0), ("release.cta.shared::cluster", 0)],
+)
+def test_an_arrival_that_releases_to_the_cluster_waits_for_a_fence_of_the_gpu(arrival, fenced):
+    body = f"mov.u32 %r1, cells; mbarrier.arrive.{arrival}.b64 _, [%r1];"
+    assert units(lowered(body, ".shared .b64 cells;")).count("fence") == fenced

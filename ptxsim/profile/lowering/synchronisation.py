@@ -64,7 +64,11 @@ def mbarrier(assembly: Assembly, op: Op) -> list[MachineOp]:
     made = assembly.machine(op, "mbarrier", kinds.get(role_of(op), Kind.PLAIN), stores=True)
     if role_of(op) is Role.INIT:
         return [*[MachineOp("uniform", (), (), op.site)] * 3, made]
-    return [made]
+    if op.words.get("scope") != "cluster" or op.words.get("sem") == "relaxed":
+        return [made]
+    if role_of(op) is Role.ARRIVE:
+        return [MachineOp("fence", (), (), op.site, Kind.FENCE, latency=GPU_FENCE, stores=True), made]
+    return [made, MachineOp("nothing", (), (), op.site, Kind.INVALIDATE, stores=True)]
 
 
 @lowers("cp_async")
