@@ -254,3 +254,8 @@ def test_two_ways_become_predication_wherever_the_jump_to_the_second_stands():
 def test_an_arrival_that_releases_to_the_cluster_waits_for_a_fence_of_the_gpu(arrival, fenced):
     body = f"mov.u32 %r1, cells; mbarrier.arrive.{arrival}.b64 _, [%r1];"
     assert units(lowered(body, ".shared .b64 cells;")).count("fence") == fenced
+
+
+def test_what_lanes_exchange_and_nobody_reads_is_gone():
+    body = "ld.param.u64 %d0, [place]; mov.u32 %r0, %tid.x; shfl.sync.bfly.b32 %r1, %r0, 1, 31, -1; vote.sync.ballot.b32 %r2, 1, -1; st.global.u32 [%d0], %r0;"
+    assert not {"shuffle", "vote"} & set(units(lowered(body)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ptxsim.engine.program.operand import Address, Operand, Register, Vector
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.isa.facts import Mechanism
 from ptxsim.types import ScalarType
 
 
@@ -104,11 +105,11 @@ def _rename(found: DefUse, block: list[Op]) -> None:
 
 
 def has_effect(op: Op) -> bool:
-    """Whether an operation matters beyond its destinations."""
+    """Whether an operation matters beyond its destinations; what lanes of a warp exchange does not, for the assembler."""
     return (
         op.control is not None
         or not op.destinations
-        or op.synchronises is not None
+        or (op.synchronises is not None and op.synchronises.mechanism is not Mechanism.WARP)
         or op.completes_by is not None
         or any(access.writes or access.order == "volatile" for access in op.accesses)
     )
