@@ -12,6 +12,7 @@ from ptxsim.profile.model.replay_state import SUB_CORE
 from ptxsim.profile.model.replay_units import read_registers
 from ptxsim.profile.sass.listing import Instruction
 from ptxsim.profile.sass.translate import bank_reads, translated
+from tests.profile.kernels import kernel
 
 
 def instruction(name: str, operands: str, stall: int = 1, guard: str = "") -> Instruction:
@@ -81,3 +82,18 @@ def test_fences_of_the_gpu_take_longer_on_an_h100():
 
     found = [(cycles(gpu, 12) - cycles(gpu, 4)) / 8 for gpu in (H200.name, H100.name)]
     assert found[0] == pytest.approx(264, rel=0.15) and found[1] == pytest.approx(684, rel=0.15)
+
+
+def test_a_multiplication_of_double_width_keeps_others_out_of_the_alu(monkeypatch):
+    """2.5 cycles, as loops of products and shifts show that the ALU alone would do in less."""
+    monkeypatch.setenv("PTXSIM_PTXAS", "off")
+
+    def cycles(product: str) -> int:
+        turn = f"{product} xor.b32 %r1, %r1, %r0; shr.u32 %r2, %r1, 3; xor.b32 %r1, %r1, %r2; shl.b32 %r2, %r1, 5; xor.b32 %r1, %r1, %r2; shr.u32 %r2, %r1, 7; or.b32 %r1, %r1, %r2;"
+        body = (
+            f"ld.param.u64 %d0, [place]; mov.u32 %r0, %tid.x; mov.u32 %r1, %r0; {turn * 64} st.global.u32 [%d0], %r1;"
+        )
+        return kernel(body).launch(1, 1024, [np.zeros(4, np.uint32), 0], profile=True, checks="none").cycles.cycles
+
+    wide = "mul.wide.u32 %d1, %r1, %r0; cvt.u32.u64 %r1, %d1;"
+    assert cycles(wide) - cycles("mul.lo.u32 %r1, %r1, %r0;") > 0.6 * 8 * 64 * 2.5

@@ -10,6 +10,7 @@ from ptxsim.profile.model.replay_state import INF, LITE, NOBODY, SHARED_UNITS, S
 
 LONG_WAIT = 8  # cycles from which a wait is in the timeline
 SAME_SPAN = 4  # cycles of rest that do not end a span of work in a timeline
+DOUBLE_WIDTH = 4.0  # cycles of the pipe from which on a multiplication is one of double width
 
 
 def work(m: Machine, engine: int, s: int, begin: float, end: float) -> None:
@@ -118,6 +119,8 @@ def occupy(m: Machine, p: Any, s: int, i: int, now: float) -> float:
         half = Pipe.FMA_HEAVY if m.pipes[s, Pipe.FMA_HEAVY] <= m.pipes[s, LITE] else LITE
     begin = max(m.pipes[s, half], now)
     m.pipes[s, half] = begin + cost
+    if pipe == Pipe.FMA_HEAVY and cost >= DOUBLE_WIDTH:
+        m.pipes[s, Pipe.ALU] = max(m.pipes[s, Pipe.ALU], now) + p.double_width_alu
     work(m, SHARED_UNITS + pipe, s, begin, begin + cost)
     m.busy[pipe] += cost / 2 if pipe == Pipe.FMA else cost
     return float(done)
