@@ -72,7 +72,7 @@ def command(program: str, arguments: Sequence[str], format: str, report: str | N
         wanted = replace(wanted, results=folder)
         found = start.command(program, arguments, wanted, cuda_is_cpu=cuda_is_cpu)
         code = _execute(found, to_error=format == "json")
-        launches = records.read(Path(folder))
+        launches, unfinished = records.read(Path(folder)), records.unfinished(Path(folder))
     if report is not None:
         from ptxsim.programs.page import write_page
         from ptxsim.report.progress import Progress
@@ -88,7 +88,7 @@ def command(program: str, arguments: Sequence[str], format: str, report: str | N
             )
         )
     else:
-        click.echo(records.summary(launches), err=True)
+        click.echo(records.summary(launches, unfinished), err=True)
         for remark in records.remarks(launches, asked["why"]):
             click.echo(remark, err=True)
     names = {name for level, name in records.finding_names(launches) if level != "note"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from ptxsim.demangle import demangle, short_name
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.programs.answers import Answers, Hosts
+from ptxsim.programs.records import RUNNING
 from ptxsim.programs.wanted import Wanted
 from ptxsim.report.progress import Progress
 from ptxsim.session.module import Kernel
@@ -40,6 +42,7 @@ class Collector:
             str, tuple[int, float]
         ] = {}  # kernels in the page: how many launches, and the most cycles of one
         self._told: set[tuple[str, str, int]] = set()  # findings, by kernel and line
+        self._running: int | None = None  # a file that says which launch runs
         self.answers = Answers(self.wanted, self.say)
 
     @classmethod
@@ -61,7 +64,8 @@ class Collector:
             if is_wanted
             else None
         )
-        with Progress(doing=f"{short_name(kernel.name)}, launch {number}") as progress:
+        doing = f"{short_name(kernel.name)}, launch {number}"
+        with Progress(doing=doing) as progress, self._noted(doing):
             options = options.or_else(self.wanted.options if is_wanted else self.wanted.unwatched)
             run = kernel.run(args, replace(options, progress=progress))
         if is_wanted:
@@ -79,6 +83,22 @@ class Collector:
             if self.keep:
                 self.runs.append(run)
         return run
+
+    @contextmanager
+    def _noted(self, doing: str) -> Iterator[None]:
+        """Within it `ptxsim exec` knows what is done, in case that the program is ended."""
+        if self.wanted.results is None:
+            yield
+            return
+        if self._running is None:
+            self._running = os.open(
+                Path(self.wanted.results) / f"{os.getpid()}{RUNNING}", os.O_CREAT | os.O_WRONLY, 0o600
+            )
+        os.pwrite(self._running, doing.encode(), 0)
+        try:
+            yield
+        finally:
+            os.ftruncate(self._running, 0)
 
     def copied(self, host: int, device: int, size: int) -> None:
         """Bytes of device memory have been copied to the host's."""

@@ -12,6 +12,7 @@ from ptxsim.demangle import short_name
 from ptxsim.report.summary import plural
 
 Record = dict[str, Any]
+RUNNING = ".running"  # a process' file that says which launch runs
 
 
 def read(folder: Path) -> list[Record]:
@@ -19,6 +20,11 @@ def read(folder: Path) -> list[Record]:
     wrote is left out."""
     lines = (line for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().split("\n")[:-1])
     return [json.loads(line) for line in lines]
+
+
+def unfinished(folder: Path) -> list[str]:
+    """The launches in whose midst processes were ended: kernel and number."""
+    return [text for path in sorted(folder.glob(f"*{RUNNING}")) if (text := path.read_text())]
 
 
 def by_kernel(records: list[Record]) -> dict[str, list[Record]]:
@@ -34,16 +40,17 @@ def finding_names(records: list[Record]) -> list[tuple[str, str]]:
     return [(finding["level"], finding["name"]) for record in records for finding in record["findings"]]
 
 
-def summary(records: list[Record]) -> str:
-    """A line for each kernel, and one for all."""
+def summary(records: list[Record], unfinished: Sequence[str] = ()) -> str:
+    """A line for each kernel, and one for all. unfinished: launches that had not ended when the program was ended."""
     lines = [_kernel(name, launches) for name, launches in by_kernel(records).items()]
+    lines += [f"{launch}: ended before it was done" for launch in unfinished]
     levels = Counter(level for level, _ in finding_names(records))
     found = ", ".join(plural(levels[level], level) for level in ("error", "warning", "note") if levels[level])
     total = sum(record.get("warp_instructions", 0) for record in records)
     launches = sum("grid" in record for record in records)
     lines.append(
         f"{plural(launches, 'launch')}, {found or 'no findings'}; {plural(total, 'warp instruction')}"
-        if records
+        if records or unfinished
         else "no launch came to ptxsim"
     )
     return "\n".join(lines)
