@@ -77,7 +77,8 @@ class _Causes:
         for n, (finding, ops) in enumerate(zip(self.findings, places)):
             for cause in self._causes(finding, ops):
                 root[find(n)] = find(by_cause.setdefault(cause, n))
-        for one, two in (*self._at_one_barrier(places), *self._by_flags(places), *self._of_raced_addresses(places)):
+        pairs = (self._at_one_barrier, self._by_flags, self._of_raced_addresses, self._of_early_reads)
+        for one, two in (pair for each in pairs for pair in each(places)):
             root[find(two)] = find(one)
         groups: dict[int, list[int]] = {}
         for n in range(len(root)):
@@ -189,15 +190,24 @@ class _Causes:
                 )
 
     def _of_raced_addresses(self, places: Sequence[Sequence[Op]]) -> Iterator[tuple[int, int]]:
-        """Pairs of a load that races and an access to global memory at an address that comes from what it has read."""
-        globals = [n for n, finding in enumerate(self.findings) if finding.name == "race-global"]
+        """Pairs of a load that races and an access at an address that comes from what it has read: to global memory, or of several lanes to
+        one place."""
+        globals = [n for n, finding in enumerate(self.findings) if finding.name in ("race-global", "race-warp")]
         if not globals:
             return
         for one, ops in enumerate(places):
             if self.findings[one].name not in (*_RACES, *_WAITS):
                 continue
             after = _addressed_by(self.program, [op for op in ops if op.completes_by is None])
-            yield from ((one, n) for n in globals if all(op.site in after for op in places[n]))
+            yield from ((one, n) for n in globals if n != one and all(op.site in after for op in places[n]))
+
+    def _of_early_reads(self, places: Sequence[Sequence[Op]]) -> Iterator[tuple[int, int]]:
+        """Pairs of a race with a read, and what that reads where nothing has been written yet."""
+        races = [n for n, finding in enumerate(self.findings) if finding.name in _RACES]
+        for one, finding in enumerate(self.findings):
+            if finding.name == "uninitialized-read":
+                lines = {self._line(op) for op in places[one]}
+                yield from [(n, one) for n in races if lines & {self._line(op) for op in places[n]}][:1]
 
 
 def _hands_on(program: Program, flag: Op, look: Op, one: Op, two: Op) -> bool:
@@ -333,14 +343,14 @@ def _says_when(finding: Finding, ends: frozenset[int]) -> bool:
 
 
 def without_overflows_of_missing_waits(program: Program, findings: list[Finding]) -> list[Finding]:
-    """One finding where a copy is not waited for, and so the mbarrier that it completes is arrived at again too early, which ends the run."""
+    """One finding where a copy is not waited for, or comes too early, and so an mbarrier is arrived at again too early, which ends the run."""
     overflows = [finding for finding in findings if finding.name == "mbarrier-overflow"]
     if not overflows:
         return findings
     copies = {op.line for op in program.ops if op.completes_by is Mechanism.MBARRIER}
     notes = tuple(f"mbarrier-overflow at line {each.line} comes of it, too: {each.message}" for each in overflows)
     for n, finding in enumerate(findings):
-        if finding.name == "missing-wait" and not copies.isdisjoint(label.line for label in finding.labels):
+        if finding.name in ("missing-wait", "tile-overwritten") and not copies.isdisjoint(_places(finding)):
             told = replace(finding, notes=(*finding.notes, *notes))
             return [each for each in (*findings[:n], told, *findings[n + 1 :]) if each not in overflows]
     return findings

@@ -77,9 +77,8 @@ class MBarrier:
         record = self.record
         if status == state.TOO_MANY_ARRIVALS:
             raise Fault(
-                "mbarrier-overflow", f"{count} arrivals on {self}, which waits for {record.pending} of {record.expected}",
-                help=f"line {record.init_line} initialised it for {record.expected}: give it the number of arrivals of one phase, and wait for the "
-                "phase before arriving again",
+                "mbarrier-overflow", f"{count} arrivals on {self}, which waits for {record.pending} of {record.expected} (initialised at line {record.init_line})",
+                help="initialise it with the number of arrivals of one phase; wait for the phase before arriving again",
             )  # fmt: skip
         if status == state.WOULD_COMPLETE:
             raise Fault(

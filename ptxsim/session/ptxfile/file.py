@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -187,8 +187,10 @@ class _Launch:
             self._check_names(values)
             run = self.kernel.run(parameters, replace(options, seed=seed))
             notes = () if first is None else (f"seen with --seed {seed}",)
+            told = {(each.name, self._written_at(each)) for each in findings.values()} if notes else set()
             for finding in run.findings + self._access_notes(run):
-                findings.setdefault((finding.name, finding.line), replace(finding, notes=(*finding.notes, *notes)))
+                if (finding.name, self._written_at(finding)) not in told:
+                    findings.setdefault((finding.name, finding.line), replace(finding, notes=(*finding.notes, *notes)))
             for place, expectation in enumerate(self.directives.values):
                 if place not in unmet and (found := self._unmet(expectation, run, values)):
                     unmet[place] = [replace(one, notes=(*notes, *one.notes)) for one in found]
@@ -205,6 +207,10 @@ class _Launch:
         left += [finding.of(self.written) for place in sorted(unmet) for finding in unmet[place]]
         checked = len(self.directives.values) + len(self.directives.findings)
         return FileRun(self.source, run, left, expected, values, checked, self._look(run), seeds)
+
+    def _written_at(self, finding: Finding) -> Hashable:
+        """The line of a finding as its author has written it, one for all copies of a loop."""
+        return self.source.origin(finding.line) or finding.line
 
     def _unmet(self, expectation: ExpectedValue, run: Run, values: dict[str, Any]) -> list[Finding]:
         """What is wrong with a run by one expectation of the file."""
