@@ -88,7 +88,7 @@ stop4:
 b2:
   %v29 = getelementptr i8, ptr %warp, i64 3904
   %v30 = load <32 x i32>, ptr %v29, align 64
-  %v31 = xor <32 x i32> %v30, splat (i32 4294967295)
+  %v31 = xor <32 x i32> %v30, splat (i32 -1)
   %v32 = getelementptr i8, ptr %warp, i64 4032
   store <32 x i32> %v31, ptr %v32, align 64
   %v33 = load i64, ptr %count.at

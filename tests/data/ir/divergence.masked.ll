@@ -108,7 +108,7 @@ stop4:
 b2:
   %v49 = getelementptr i8, ptr %warp, i64 3904
   %v50 = load <32 x i32>, ptr %v49, align 64
-  %v51 = xor <32 x i32> %v50, splat (i32 4294967295)
+  %v51 = xor <32 x i32> %v50, splat (i32 -1)
   %v52 = getelementptr i8, ptr %warp, i64 4032
   %v53 = load <32 x i32>, ptr %v52, align 64
   %v54 = select <32 x i1> %lanes, <32 x i32> %v51, <32 x i32> %v53

@@ -156,8 +156,6 @@ class Emitter:
         return self.arithmetic("sub", 0, x)
 
     def bitwise(self, operator: str, a: Any, b: Any) -> Value:
-        if b is not None and not isinstance(b, Value) and b == -1 and a.kind[0] == "u":
-            b = (1 << width(a.kind)) - 1
         a, b = self.pair(a, b)
         if is_float(a.kind):
             raise TypeError(f"{operator} of {a.kind}")
