@@ -166,7 +166,7 @@ class Emitter:
         if a.kind in ("f16", "bf16"):
             a, b = self._single(a), self._single(b)
         if is_float(a.kind):
-            condition = {"eq": "oeq", "ne": "une"}.get(relation) or f"o{relation}"
+            condition = "une" if relation == "ne" else f"o{relation}"
             return self.pure(f"fcmp {condition} {a.type} {a.text}, {b.text}", "pred")
         condition = relation if relation in ("eq", "ne") else ("s" if a.kind[0] == "s" else "u") + relation
         return self.pure(f"icmp {condition} {a.type} {a.text}, {b.text}", "pred")
