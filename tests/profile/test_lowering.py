@@ -259,3 +259,19 @@ def test_an_arrival_that_releases_to_the_cluster_waits_for_a_fence_of_the_gpu(ar
 def test_what_lanes_exchange_and_nobody_reads_is_gone():
     body = "ld.param.u64 %d0, [place]; mov.u32 %r0, %tid.x; shfl.sync.bfly.b32 %r1, %r0, 1, 31, -1; vote.sync.ballot.b32 %r2, 1, -1; st.global.u32 [%d0], %r0;"
     assert not {"shuffle", "vote"} & set(units(lowered(body)))
+
+
+@pytest.mark.parametrize(
+    "made, alu",
+    [
+        ("min.u32 %r3, %r1, %r2; max.u32 %r4, %r1, %r2; selp.b32 %r5, %r4, %r3, %p1;", 3),
+        ("min.u32 %r3, %r1, %r2; max.u32 %r4, %r1, %r2; selp.b32 %r5, %r4, %r3, %p1; st.global.u32 [%d0+8], %r4;", 4),
+        ("xor.b32 %r4, %r1, %r2; selp.b32 %r5, %r4, 0, %p1;", 3),
+        ("xor.b32 %r4, %r1, %r2; selp.b32 %r5, %r1, %r4, %p1;", 2),
+    ],
+)
+def test_what_is_made_for_a_choice_alone_is_made_under_its_predicate(made, alu):
+    """As ptxas 13.0 does it; one is the comparison."""
+    body = f"""ld.param.u64 %d0, [place]; ld.global.u32 %r1, [%d0]; ld.global.u32 %r2, [%d0+64]; ld.global.u32 %r6, [%d0+96];
+        setp.gt.u32 %p1, %r6, 7; {made} st.global.u32 [%d0], %r5;"""
+    assert units(lowered(body)).count("alu") == alu

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import def_use, writes
 from ptxsim.engine.analysis.divergence import divergent_slots, meetings
-from ptxsim.engine.program.operand import Constant
+from ptxsim.engine.program.operand import Constant, Register
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Access
 from ptxsim.syntax import ast
@@ -66,6 +66,9 @@ def names_variable(op: Op) -> bool:
 def _sum_of(kind: str) -> Callable[[Op], bool]:
     """Whether an operation is an addition of a type."""
     return lambda p: is_made(p, {"+"}) and type_of(p) == kind
+
+
+PREDICATED = ("alu", "fma", "imad")  # units of what a selp puts under its predicate
 
 
 class Fusion:
@@ -187,6 +190,8 @@ class Fusion:
                 self._logic(op)
             elif is_made(op, EXTREMES) and kind in ("s32", "u32"):
                 self._eat_first(op, _sum_of(kind), "alu")
+            elif op.family == "selp" and bits_of(op) == 32:
+                self._choice(op)
             if kind in ("f32", "f64", "f16", "f16x2", "bf16x2") and is_made(op, SIGNED):
                 for producer in self.producers(op):
                     if is_made(producer, SIGNS) and type_of(producer) == kind and self.only_for(producer, op):
@@ -235,6 +240,24 @@ class Fusion:
             inputs = {*self.reads(op), *self.reads(producer)} - set(self.writes(producer))
             if producer.site not in self.extra and len(inputs) <= 3 and self.only_for(producer, op):
                 self.eat(producer, op, "alu" if bits_of(op) <= 32 else None)
+                return
+
+    def _choice(self, op: Op) -> None:
+        """What is made for a selp alone is made under its predicate, in the place of the other value, if nothing needs that later."""
+        block = self.flow.block_of[op.site]
+        slots = [self.flow.value(op, k) if isinstance(op.sources[k], Register) else -1 for k in range(2)]
+        for slot, other in (slots, slots[::-1]):
+            producer = self.definer(slot) if slot >= 0 and other >= 0 else None
+            if producer is None or not self.only_for(producer, op) or self.is_invariant(producer):
+                continue
+            unit = self.fused.get(producer.site, cost_of(producer))
+            ends = all(s <= op.site and self.flow.block_of[s] == block for s in self.live_readers(other))
+            if (
+                unit in PREDICATED
+                and ends
+                and not any(self.is_invariant(self.program.ops[s]) for s in self.flow.definers[other])
+            ):
+                self.eat(producer, op, unit)
                 return
 
     def _condition(self, op: Op) -> None:
