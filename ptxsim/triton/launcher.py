@@ -14,6 +14,7 @@ from triton.runtime import _allocation
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.analysis.written_parameters import memory_steers, written_parameters
 from ptxsim.engine.compiled.run.threads import orderless
+from ptxsim.engine.program.operation import Program
 from ptxsim.isa.variable_layout import size_of
 from ptxsim.machine.tensor_map import TensorMap
 from ptxsim.programs.collector import Collector
@@ -58,17 +59,18 @@ class Launcher:
         m, clock = self.metadata, self.clock
         ctas = getattr(m, "num_ctas", 1)
         is_known = clock.repeating and (self.is_watched or (clock.trying and self.is_tried))
-        program = kernel.program(self.storages.device.target.name)
         is_large = grid[0] * grid[1] * grid[2] * ctas > clock.every
         is_cooperative = getattr(m, "launch_cooperative_grid", False)
-        by_sample = is_large and clock.repeating and not in_full and not is_cooperative and orderless(program)
+        by_sample = bool(is_large and clock.repeating and not (in_full or is_cooperative)) and orderless(
+            self._program(kernel)
+        )
         options = LaunchOptions(
             every=clock.every if by_sample else None, sample=True if by_sample else None,
             checks="memory" if is_known and self.collector.wanted.checks == "all" else None,
             grid=(grid[0] * ctas, *grid[1:]), block=32 * m.num_warps, cluster=ctas, shared_mem=m.shared,
             cooperative=is_cooperative or None, profile=1 if by_sample else None if in_full else clock.profile,
         )  # fmt: skip
-        with self.storages.placed(is_read=not by_sample or memory_steers(program)) as placed:
+        with self.storages.placed(is_read=not by_sample or memory_steers(self._program(kernel))) as placed:
             named = list(self._flat(placed, args))
             values = [*((kind, value) for _, kind, value in named), *self._scratch(placed, grid, ctas, stream)]
             parameters = kernel.parameters
@@ -99,13 +101,15 @@ class Launcher:
         if run.stopped_at is not None:
             raise KernelError(run)
 
+    def _program(self, kernel: Kernel) -> Program:
+        return kernel.program(self.storages.device.target.name)
+
     def _may_write(self, kernel: Kernel, values: Sequence[tuple[str, Any]]) -> list[int] | None:
         """Addresses of the tensors that a launch may write, as its program says: of those in parameters. None: of any."""
-        target = self.storages.device.target.name
-        found = written_parameters(kernel.program(target))
+        found = written_parameters(self._program(kernel))
         if found is None:
             return None
-        begins = kernel.code(target).decoded.linkage.parameter_offsets
+        begins = kernel.code(self.storages.device.target.name).decoded.linkage.parameter_offsets
         return [
             value.source if kind == "map" else value
             for p, (kind, value) in zip(kernel.parameters, values)
