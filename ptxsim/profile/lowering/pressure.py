@@ -83,10 +83,15 @@ class Pressure:
     def within(self, ops: Sequence[MachineOp], live: Set[int]) -> int:
         """The same of one block's instructions; `live`: after them."""
         most, now = 0, set(live)
+        count = sum(map(self.words, now))
         for op in reversed(ops):
+            writes, needed = set(op.writes), {*op.reads, *op.predicates}
             if op.kind != Kind.COPY:
-                most = max(most, sum(map(self.words, now.union(op.writes))))
-            now = before(op, now)
+                most = max(most, count + sum(map(self.words, writes - now)))
+            count -= sum(map(self.words, writes & now))
+            now -= writes
+            count += sum(map(self.words, needed - now))
+            now |= needed
         return most
 
 
