@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ptxsim.checks.causes import lines_of
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import DefUse, def_use, slots_of
@@ -58,7 +59,7 @@ def _use(program: Program, flow: DefUse, mask: Op, has_parted: bool) -> Finding 
         f"the member mask of {first.opcode} comes from activemask (line {mask.line}), which names the lanes that happen to run together: {what}",
         first.line, first.column, len(first.opcode), "warning",
         help="name the lanes that are to take part by their condition: vote.sync.ballot (__ballot_sync) before the branch; or " + or_else,
-        notes=(f"the same at line{'s' * (len(more) > 1)} {', '.join(map(str, more))}",) if more else (),
+        notes=(f"the same at {lines_of(more)}",) if more else (),
     )  # fmt: skip
 
 

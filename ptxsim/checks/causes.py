@@ -11,6 +11,7 @@ from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Role
 
 Key = tuple[int, int, int]  # what goes wrong, site, other site
+MOST_LINES = 8  # that a sentence lists
 
 
 @fact
@@ -47,5 +48,12 @@ def note_of_others(program: Program, keys: list[Key]) -> tuple[str, ...]:
     for which, text in ((1, "the same at"), (2, "and with")):
         lines = sorted({program.ops[key[which]].line for key in keys} - {program.ops[first[which]].line})
         if lines:
-            found.append(f"{text} line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}")
+            found.append(f"{text} {lines_of(lines)}")
     return (", ".join(found),) if found else ()
+
+
+def lines_of(numbers: list[int]) -> str:
+    """Lines in a sentence; of many, as an unrolled loop has, the first and the last."""
+    some = [*map(str, numbers)] if len(numbers) <= MOST_LINES else [*map(str, numbers[:3]), "...", str(numbers[-1])]
+    in_all = f" ({len(numbers)} in all)" if len(numbers) > MOST_LINES else ""
+    return f"line{'s' * (len(numbers) > 1)} {', '.join(some)}{in_all}"

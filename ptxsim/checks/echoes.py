@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ptxsim.checks.causes import lines_of
 from ptxsim.checks.flags import flag_between, is_of_flag
 from ptxsim.checks.order.remedies import writes
 from ptxsim.checks.order.rounds import block_of, next_round
@@ -271,7 +272,7 @@ def _with_notes(finding: Finding, others: Sequence[Finding], source: Source) -> 
     notes = list(finding.notes)
     if alike:
         lines = sorted({each.line for each in alike} - {finding.line})
-        notes += [f"the same at line {', '.join(map(str, lines))}"] if lines else []
+        notes += [f"the same at {lines_of(lines)}"] if lines else []
     for each in others:
         if each not in alike:
             beside = ", ".join(f"line {label.line}: {label.text}" for label in each.labels)
