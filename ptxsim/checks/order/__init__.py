@@ -23,7 +23,7 @@ cluster know each other by such rows, what they know of other clusters are snaps
 | the scan over records | `scan` |
 | room for it, and its findings | `checker`, `findings` |
 | loads whose values no other thread uses | `unused` |
-| stores of one sum by all lanes of a warp | `sums` |
+| stores of one sum by all lanes that have it | `sums` |
 
 Not checked: a wait on an mbarrier sees what all asynchronous copies have read, and written to global memory, by then. Mbarriers of
 a CTA whose numbers are equal modulo 16 (by their addresses, 8 bytes each) are taken for one where copies complete on them.

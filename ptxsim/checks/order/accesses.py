@@ -76,7 +76,7 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
     if event == Event.STORE and flags & FLAG_MIXED:
         lane = lowest(mask)
         at = int(addresses[lane]) if is_global else int(addresses[lane]) & OFFSET
-        tell(o, found, MIXED, site, site, at, slot, warp, lane, warp, is_global)
+        tell(o, found, MIXED, site, differing(addresses, mask, width), at, slot, warp, lane, warp, is_global)
     if is_global:
         if not have_pages(o, addresses, mask, width):
             return False
@@ -90,6 +90,20 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
     if bits & STRONG and not by_proxy:
         synchronise(o, slot, warp, addresses, mask, site, how, is_global)
     return True
+
+
+def differing(addresses: Array, mask: int, width: int) -> int:
+    """In which bits the numbers of lanes differ that access one place; and one bit more where their places overlap in part."""
+    found = 0
+    for each in range(LANES):
+        for other in range(each):
+            if mask >> each & mask >> other & 1:
+                apart = abs(int(addresses[each]) - int(addresses[other]))
+                if apart == 0:
+                    found |= each ^ other
+                elif apart < width:
+                    found |= LANES
+    return found
 
 
 def have_pages(o: Order, addresses: Array, mask: int, width: int) -> bool:

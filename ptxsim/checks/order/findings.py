@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 from ptxsim.checks.causes import by_cause, note_of_others, stretch_of
@@ -26,7 +28,7 @@ from ptxsim.checks.order.cells import (
 from ptxsim.checks.order.remedies import fixes, is_fetch, remedy, writes
 from ptxsim.checks.order.rounds import by_rounds
 from ptxsim.checks.order.sites import STRONG, site_bits, size_of
-from ptxsim.checks.order.sums import is_sum_of_warp
+from ptxsim.checks.order.sums import joined_by_sums
 from ptxsim.checks.order.unused import is_compared, is_stored_back_alone, is_update
 from ptxsim.checks.waits import missing_wait, overwritten
 from ptxsim.diagnostic import DOUBTFUL, MIXED_SIZES, Finding, Label, beside
@@ -70,13 +72,14 @@ def findings_of(
     waits: list[Problem] = []
     unfenced: list[Problem] = []
     early: list[Problem] = []
+    mixed: dict[int, list[Problem]] = {}  # by site
     found = []
     for (what, site, other), (count, row) in problems.items():
         if what == UNINITIALIZED:
             if read(site, row) not in too_late:
                 early.append((what, site, other))
         elif what == MIXED:
-            found.append(_mixed(program, site, count, row))
+            mixed.setdefault(site, []).append((what, site, other))
         elif what == UNPUBLISHED:
             if frozenset((site, other)) not in between_warps:  # else the fence may be there
                 found.append(_unpublished(program, site, other, count, row))
@@ -96,6 +99,9 @@ def findings_of(
             key = what, max(site, other), min(site, other)  # whichever came first
             times, first = pairs.get(key, (0, row))
             pairs[key] = times + count, first
+    for site, keys in mixed.items():
+        lanes = reduce(or_, (differing for _, _, differing in keys))
+        found.append(_mixed(program, site, sum(problems[key][0] for key in keys), problems[keys[0]][1], lanes))
     found += [_unseen(program, init, sorted(uses), named) for init, uses in unseen.items()]
     for keys in by_cause(program, early):
         times, first = sum(problems[key][0] for key in keys), problems[keys[0]][1]
@@ -245,9 +251,10 @@ def _race_of_idle(program: Program, site: int, other: int, count: int, row: tupl
     )  # fmt: skip
 
 
-def _mixed(program: Program, site: int, count: int, row: tuple[int, ...]) -> Finding:
-    op, is_sum = program.ops[site], is_sum_of_warp(program, program.ops[site])
-    what = "sums of the warp, which differ by a rounding," if is_sum else "different values"
+def _mixed(program: Program, site: int, count: int, row: tuple[int, ...], lanes: int) -> Finding:
+    """lanes: in which bits the numbers of lanes differ that store to one place."""
+    op, is_sum = program.ops[site], lanes & ~joined_by_sums(program, program.ops[site]) == 0
+    what = "sums over lanes, which differ by a rounding," if is_sum else "different values"
     fusion = "do not fuse products and sums (Triton: enable_fp_fusion=False; nvcc: -fmad=false), or let one lane store"
     return Finding(
         "race-warp", f"lanes of one {op.opcode} put {what} into one place: which one stays is not defined",

@@ -1,4 +1,4 @@
-"""Sums of a warp that all its lanes have, up to a rounding, and all store to one place.
+"""Sums over lanes that all these lanes have, up to a rounding, and all store to one place.
 
 Compilers of programs that have one thread in mind (Triton) let lanes exchange their values in a butterfly, and each add what it gets.
 Sums of two numbers are the same whichever of them comes first, so all lanes have the same bits in the end, unless the first sum
@@ -8,56 +8,58 @@ lane computes from such sums differs as little.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_
+
 from ptxsim.engine.analysis.def_use import writes
 from ptxsim.engine.program.operand import Address, Constant, Operand, Register, Vector
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.lanes import EVERY, LANES
 
+Makers = dict[int, list[Op]]  # of slots
 
-def is_sum_of_warp(program: Program, store: Op) -> bool:
-    """Whether what a store writes is, in each lane, made of sums of one value of every lane of the warp, and of nothing else that
-    lanes have of their own."""
-    makers: dict[int, list[Op]] = {}
+
+def joined_by_sums(program: Program, store: Op) -> int:
+    """Bits of the numbers of lanes: lanes that differ in these alone store the same, up to a rounding, as each has the sum over all of them."""
+    makers: Makers = {}
     for op in program.ops:
         for slot in writes(op):
             makers.setdefault(slot, []).append(op)
+    joined: dict[int, int] = {}
+    for op in program.ops:
+        if op.site < store.site:
+            joined.update(dict.fromkeys(writes(op), _joined(makers, op, joined)))
     values = [source for source in store.sources if not isinstance(source, Address)]
     each = [element for value in values for element in (value.elements if isinstance(value, Vector) else [value])]
-    known: dict[int, bool] = {}
-    return bool(each) and all(_is_of_sums(makers, value, known) for value in each)
+    return _common(makers, each, joined)
 
 
-def _is_of_sums(makers: dict[int, list[Op]], value: Operand | None, known: dict[int, bool]) -> bool:
-    """Whether a number is such a sum, or is computed from them by steps that are the same in all lanes. known: of slots."""
+def _joined(makers: Makers, op: Op, joined: dict[int, int]) -> int:
+    """Lanes that have the same result of an instruction."""
+    if op.accesses:
+        return LANES - 1 if all(access.space == "param" for access in op.accesses) else 0
+    if op.facts.reads_lanes or not op.sources:
+        return 0
+    added, distance = _added(makers, op)
+    return distance | _common(makers, [added] if distance else op.sources, joined)
+
+
+def _common(makers: Makers, values: Sequence[Operand | None], joined: dict[int, int]) -> int:
+    """Lanes that have the same of each of these."""
+    return reduce(and_, (_of(makers, value, joined) for value in values), LANES - 1)
+
+
+def _of(makers: Makers, value: Operand | None, joined: dict[int, int]) -> int:
     if isinstance(value, Constant):
-        return True
-    op = _maker(makers, value)
-    if op is None or not isinstance(value, Register) or value.type.kind == "predicate":
-        return False
-    if value.slot not in known:
-        known[value.slot] = False  # what depends on itself is none
-        if _is_sum(makers, value) or (op.accesses and all(access.space == "param" for access in op.accesses)):
-            known[value.slot] = True
-        elif op.sources and not (op.accesses or op.facts.reads_lanes):
-            known[value.slot] = all(_is_of_sums(makers, source, known) for source in op.sources)
-    return known[value.slot]
+        return LANES - 1
+    if not isinstance(value, Register) or value.type.kind == "predicate" or _maker(makers, value) is None:
+        return 0
+    return joined.get(value.slot, 0)
 
 
-def _is_sum(makers: dict[int, list[Op]], value: Operand | None) -> bool:
-    steps: set[int] = set()
-    while value is not None and sum(steps) != LANES - 1:
-        value, step = _one_step(makers, value)
-        if step in steps:
-            return False
-        steps.add(step)
-    return sum(steps) == LANES - 1
-
-
-def _one_step(makers: dict[int, list[Op]], value: Operand | None) -> tuple[Operand | None, int]:
+def _added(makers: Makers, op: Op) -> tuple[Operand | None, int]:
     """What a sum adds to the same of another lane, and the distance of that lane; (None, 0) if it is no such sum."""
-    op = _maker(makers, value)
-    if op is None:
-        return None, 0
     if op.facts.formula == "a + b":
         for mine, other in (op.sources[:2], op.sources[1::-1]):
             exchange = _maker(makers, other)
@@ -72,7 +74,7 @@ def _one_step(makers: dict[int, list[Op]], value: Operand | None) -> tuple[Opera
     return None, 0
 
 
-def _maker(makers: dict[int, list[Op]], value: Operand | None) -> Op | None:
+def _maker(makers: Makers, value: Operand | None) -> Op | None:
     """The one instruction that writes a register, in all lanes."""
     if not isinstance(value, Register) or value.negated:
         return None
