@@ -139,3 +139,16 @@ def test_operands_far_apart_take_the_routine(monkeypatch, engine, ptxas):
         for by in (3.0, 1e-38)
     )
     assert far - near >= 16 * DETOURS["div.rn.f32"] * 0.9
+
+
+def test_a_vector_read_in_pieces_is_one_turn_of_a_loop_and_reads_its_lines_anew(monkeypatch):
+    kernel = recorded_kernel(monkeypatch, "ends")
+    loads = [
+        op.name for op in read_listing((DATA / "ends.listing").read_text(), "ends").instructions if op.base == "LDG"
+    ]
+    turns, lines = 8, 4
+    source = np.zeros(turns * 128, np.uint32)
+    cycles = kernel.launch(1, 32, [np.zeros(32, np.uint32), source, turns], profile=True, checks="none").cycles
+    assert set(loads) == {"LDG.E.STRONG.GPU"} and cycles.assembled == 1
+    assert cycles.cycles > turns / 4 * cycles.machine_code.figures.l2_latency  # four turns are one of the assembler's
+    assert cycles.memory["l2_read_sectors"] == 2 * turns * lines * 4

@@ -91,6 +91,7 @@ class MachineOp:
     reading: tuple[int, int, int, int] = (0, 0, 0, 0)
     guarded: bool = False  # runs under a predicate
     moved: bool = False  # stands before the block whose access it makes
+    again: bool = False  # reads more of the vectors of which the access before it, of the same site, has read elements
     converges: bool = False  # lanes of the warp meet again here
     detour: float = 0.0  # cycles more for the warp where the operands need a routine
 

@@ -26,7 +26,7 @@ OP = record(
         ("pipe", "i4"), ("kind", "i4"), ("latency", "f8"), ("cost", "f8"), ("site", "i4"), ("amount", "i8"), ("bytes", "i4"), ("reason", "i4"),
         ("address", "i4"),  # in the code, in bytes
         ("reads", "i4"), ("writes", "i4"), ("guards", "i4"), ("stop", "i4"),  # where they begin in the list of registers
-        ("last_of_site", "?"), ("bypass", "?"),
+        ("last_of_site", "?"), ("bypass", "?"), ("again", "?"),
         ("stall", "i4"),  # of the assembler's code; 0 where registers say what waits for what
         ("write_barrier", "i4"), ("read_barrier", "i4"),  # the registers that stand for them, or -1
         ("moved", "?"), ("remote", "?"), ("is_own", "?"), ("guarded", "?"), ("stores", "?"), ("detour", "f8"), ("converges", "?"), ("constant", "i4"),  # line of 64 bytes, 0 for none
@@ -80,7 +80,7 @@ def encode(machine: MachineProgram, source: Sequence[Op], figures: Figures) -> C
                 candidates[block].append((number, len(parts) + k))
         parts += segment.pattern
         followers += sorted(segment.followers)
-        last = {op.site: i for i, op in enumerate(ops) if op.kind not in (Kind.PLAIN, Kind.COPY)}
+        last = {op.site: i for i, op in enumerate(ops) if op.kind not in (Kind.PLAIN, Kind.COPY) and not op.again}
         for i, op in enumerate(ops):
             unit = figures.unit(op.unit)
             scale = figures.tensor_scale if unit.pipe == Pipe.TENSOR else 1.0
@@ -93,7 +93,7 @@ def encode(machine: MachineProgram, source: Sequence[Op], figures: Figures) -> C
                 unit.pipe, op.kind, scale * (unit.latency if op.latency is None else op.latency),
                 scale * (unit.cost if op.cost is None else op.cost), op.site, op.amount, op.bytes, _REASON.get(op.unit, WAIT),
                 op.address if op.stall else address,
-                reads, writes, guards, len(registers), last.get(op.site) == i, op.site in bypassing,
+                reads, writes, guards, len(registers), last.get(op.site) == i, op.site in bypassing, op.again,
                 op.stall, *(machine.slots - BARRIERS + k if k >= 0 else -1 for k in (op.write_barrier, op.read_barrier)), op.moved, op.unit == "remote", op.space in ("spill", "shared code"), op.guarded or bool(op.predicates), op.stores, op.detour, op.converges, op.constant, *op.reading,
             ))  # fmt: skip
             address += 16 * (op.kind != Kind.COPY)

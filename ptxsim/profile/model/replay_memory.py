@@ -223,6 +223,14 @@ def first_entry(m: Machine, w: int) -> int:
     return q
 
 
+def taken_last(m: Machine, w: int, site: int, stop: int) -> int:
+    """The entry of a site that the running segment's last access has taken; `stop` for none."""
+    for q in range(stop - 1, m.warps[w].began - 1, -1):
+        if m.used[q] and m.entries[q].site == site and m.entries[q].code != BLOCK:
+            return q
+    return stop
+
+
 def passes(m: Machine, s: int, now: float, cycles: float) -> float:
     """An access takes the SM's data path for so long; returns when it has it and its sub-core's port.
 
@@ -243,8 +251,9 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
     stop = int(m.warps[w].next)
     if m.ops[i].moved:
         stop = min(int(m.warps[w].end), stop + FAR)
-    for q in range(first_entry(m, w), stop):
-        if m.used[q] or m.entries[q].site != site or m.entries[q].code == BLOCK:
+    again = m.ops[i].again
+    for q in range(taken_last(m, w, site, stop) if again else first_entry(m, w), stop):
+        if m.used[q] != again or m.entries[q].site != site or m.entries[q].code == BLOCK:
             continue
         m.used[q] = found = True
         what, cycles = m.entries[q].code, float(m.entries[q].cycles)

@@ -67,6 +67,7 @@ def machine_code(
                     matching.is_local(i),
                     matching.is_remote(i),
                 )
+                made[0].again = i.address in matching.pieces
                 made[0].reading = (*bank_reads(i, before), *bank_reads(i, None))
                 ops += made
                 before = i

@@ -7,12 +7,13 @@ as it holds them.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ptxsim.engine.analysis.control_flow import control_flow
-from ptxsim.engine.program.operation import Program
+from ptxsim.engine.program.operation import Op, Program
 from ptxsim.profile.lowering.fusion import is_remote, maps_shared
 from ptxsim.profile.lowering.machine_code import Kind, MachineProgram
 from ptxsim.profile.sass.listing import Instruction, Listing
@@ -27,10 +28,12 @@ PINNED = {
 PRODUCTS = {"HGMMA", "IGMMA", "QGMMA", "BGMMA"}  # of a warpgroup
 ARITHMETIC = {"FFMA", "DFMA", "DMUL", "DADD"}  # an anchor where the PTX instruction is that and nothing else
 ANCHORS = PINNED | ARITHMETIC | {"LDG", "LDS", "LD", "LDL"}
+VECTORS = {"LDG", "LDS", "LD"}  # loads that the assembler may make several of, for one of a vector
 # What the lowering has one of, as the assembler has.
 ANCHORED = (
     Kind.ACCESS, Kind.ASYNC_COPY, Kind.SHUFFLE, Kind.PRODUCT, Kind.TENSOR_WORK, Kind.TENSOR_COMMIT, Kind.TENSOR_MOVE,
 )  # fmt: skip
+PLACE = re.compile(r"\[([^][]*?)\+?(-?0x[0-9a-f]+)?\]$")  # of an access: its registers, its offset
 SLOW_PATH = "$__internal"  # how the assembler's own functions are called
 SMALL = 16  # instructions of what is run along with the block before it, though it is not always run
 
@@ -109,6 +112,7 @@ class Matching:
             if op.kind != Kind.COPY and op.space != "spill"
         )
         self.blocks = basic_blocks(listing)
+        self.pieces = {address for block in self.blocks for address in self._pieces(block)}
         self.by_number = {block.number: block for block in self.blocks}
         self._name_products()
         self._cover()
@@ -207,8 +211,29 @@ class Matching:
         found: Counter[int] = Counter()
         for i in block.instructions:
             site = self.site(i)
-            if i.base in names and site in self.block_of and self._fits(i, site):
+            if i.base in names and site in self.block_of and i.address not in self.pieces and self._fits(i, site):
                 found[site] += 1
+        return found
+
+    def _pieces(self, block: Block) -> set[int]:
+        """Addresses of the further loads where the assembler reads a vector, of which the kernel uses some elements only, in pieces: loads of
+        the same PTX instruction at other places within the vector. Each reads its lines anew."""
+        found: set[int] = set()
+        begun: dict[tuple[int, str], list[list[int]]] = {}
+        for i in block.instructions:
+            site = self.site(i)
+            bytes = vector_bytes(self.program.ops[site]) if i.base in VECTORS else 0
+            place = PLACE.search(i.operands)
+            if not bytes or not place:
+                continue
+            offset = int(place[2] or "0", 16)
+            vectors = begun.setdefault((site, place[1]), [])
+            own = next((v for v in vectors if offset not in v and max(offset, *v) - min(offset, *v) < bytes), None)
+            if own is None:
+                vectors.append([offset])
+            else:
+                own.append(offset)
+                found.add(i.address)
         return found
 
     def _fits(self, i: Instruction, site: int) -> bool:
@@ -275,6 +300,12 @@ class Matching:
     def _always(self, number: int, first: int) -> bool:
         """Whether a PTX block runs whenever `first` has."""
         return number == first or number in self.graph.postdominators[first]
+
+
+def vector_bytes(op: Op) -> int:
+    """Bytes that a lane reads or writes as a vector; 0 of other operations."""
+    kind, count = op.words.get("type"), str(op.words.get("vec") or "")
+    return kind.bits // 8 * int(count[1:]) if kind is not None and count else 0
 
 
 def _expected(lowered: MachineProgram) -> dict[int, int]:
