@@ -19,7 +19,7 @@ from ptxsim.checks.order.clocks import (
 )
 from ptxsim.checks.order.entries import begun, entry_at, owner_of, reach, relaxed_at, release_into, take_from
 from ptxsim.checks.order.proxies import waited
-from ptxsim.checks.order.sites import ACQUIRES, RELEASES, SCOPE
+from ptxsim.checks.order.sites import ACQUIRES, PART, RELEASES, SCOPE, WORD
 from ptxsim.checks.order.state import COVER_SCOPE, COVERED, CTAS, EDGES, NONE, NOW, TENSOR, WARPS, Order
 from ptxsim.jit.body import Array
 from ptxsim.lanes import LANES
@@ -211,6 +211,8 @@ def synchronise(
         part = same_address(addresses, rest)
         rest &= ~part
         address, since = int(addresses[lowest(part)]), int(o.before[lowest(part)])
+        if bits & PART:
+            address &= -WORD
         key = address if is_global else shared_key(o, slot, address)
         if how & READS:
             waited(o, slot, warp, part)
@@ -218,7 +220,8 @@ def synchronise(
         if how & READS and how & WRITES and bits & ACQUIRES and bits & RELEASES and part & part - 1:
             take_turns(o, slot, warp, part)
         if how & WRITES:
-            release_at(o, slot, warp, part, key, since, scope, bits & RELEASES != 0, how & READS != 0)
+            goes_on = how & READS != 0 or bits & PART != 0  # other parts of the word stay
+            release_at(o, slot, warp, part, key, since, scope, bits & RELEASES != 0, goes_on)
 
 
 def take_turns(o: Order, slot: int, warp: int, lanes: int) -> None:

@@ -27,6 +27,9 @@ DECIDED = 1048576  # a store that the result of an atomic decides about
 TENSORS = 2097152  # allocates, frees or orders tensor memory
 LATER = 2048  # writes later, and completes on an mbarrier then
 SIZE = 22  # where the three bits of the size of a strong access begin: 1 + log2 of the bytes of an element, 0 where it is not known
+PART = 33554432  # a strong access to part of a word, which counts as one of the word
+
+WORD = 4  # bytes
 
 _SCOPES = {
     "cta": event.Scope.CTA, "cluster": event.Scope.CLUSTER, "gpu": event.Scope.GPU, "gl": event.Scope.GPU,
@@ -39,6 +42,8 @@ def site_bits(program: Program) -> tuple[int, ...]:
     """The bits of every operation."""
     ignored, decided = ignored_waits(program), decided_stores(program)
     bits = [_bits(op) | IGNORED * (op.site in ignored) | DECIDED * (op.site in decided) for op in program.ops]
+    if any(map(_swaps_words, program.ops)):
+        bits = [_of_word(b) for b in bits]
     widest = max((b >> SCOPE & 3 for b in bits if b & COVERS), default=0)
     # Fences of one order must be in each other's scope: narrower ones count where there are no others.
     narrow = COVERS if widest >= event.Scope.GPU else 0
@@ -98,6 +103,16 @@ def _synchronisation(op: Op, mechanism: Mechanism, role: Role) -> int:
 def size_of(bits: int) -> int:
     """The bytes of an element of a strong access; 0 where that is not known."""
     return 1 << (bits >> SIZE & 7) >> 1
+
+
+def _swaps_words(op: Op) -> bool:
+    """Whether it may stand for an atomic operation on part of a word, as libcu++ has them: by a loop around compare-and-swap."""
+    return size_of(_size(op)) == WORD and any(access.compares for access in op.accesses)
+
+
+def _of_word(bits: int) -> int:
+    """A strong access to part of a word is in order with such an operation on it, though by the memory model their sizes differ."""
+    return bits & ~(7 << SIZE) | WORD.bit_length() << SIZE | PART if 0 < size_of(bits) < WORD else bits
 
 
 def _size(op: Op) -> int:
