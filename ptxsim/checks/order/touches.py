@@ -39,7 +39,7 @@ from ptxsim.checks.order.completions import completed
 from ptxsim.checks.order.lines import note_landing, reads_alone
 from ptxsim.checks.order.log import settle
 from ptxsim.checks.order.proxies import is_published
-from ptxsim.checks.order.sites import DECIDED, FRAGMENTS, LATER, READ_ONLY, REDUCES, STRONG
+from ptxsim.checks.order.sites import DECIDED, FRAGMENTS, LATER, READ_ONLY, REDUCES, STRONG, WORD
 from ptxsim.checks.order.slots import far_line, place_granules
 from ptxsim.checks.order.state import (
     AGREED,
@@ -162,6 +162,8 @@ def touch(
                 what, other, who = judge(
                     o, slot, warp, lane, row, base, base_warp, one, reads[cell], updates[cell], site, how, start, floor, is_global
                 )  # fmt: skip
+                if what == UNINITIALIZED and bits & STRONG and width <= WORD and is_begun(cells, first, end, start):
+                    what = 0  # the rest of a word of which a part is an atomic: libcu++ swaps the word
                 if what and not said >> what & 1:
                     said |= 1 << what
                     at = address if cell == first else (cell - first << shift) + address
@@ -222,6 +224,14 @@ def touch(
                 if how & OVER and bits & LATER and way != NONE:
                     reads[cell, way]["warp"] = by_copies(completed(o, slot, copier))
                     line["source"] = o.cluster[slot] + 1
+
+
+def is_begun(cells: Array, first: int, end: int, start: int) -> bool:
+    """Whether any of some granules has been written."""
+    last = 0
+    for cell in range(first, end):
+        last = max(last, int(cells[cell]["written"]))
+    return last > start
 
 
 def judge(
