@@ -5,7 +5,8 @@ PTX ISA, "Cooperative Thread Arrays"; CUDA C++ Programming Guide, "Distributed S
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -119,6 +120,7 @@ class ClusterChecker(Observer):
     selects = True
 
     def __init__(self, threads: int, homes: Homes, sites: int, by_flags: bool):
+        self.threads, self.homes, self.by_flags = threads, homes, by_flags
         self.ctas, self.warps = homes.size, -(-threads // LANES)
         numbers = homes.numbers()
         self.uses = Uses(
@@ -128,6 +130,18 @@ class ClusterChecker(Observer):
 
     def consume(self, records: np.ndarray) -> None:
         scan_uses.form(len(records))(records, self.uses, self.ctas, self.warps)
+
+    @property
+    def _has_problems(self) -> bool:
+        return bool(self.uses.early.any() or self.uses.problems.any())
+
+    def beside(self) -> ClusterChecker | None:
+        if self._has_problems:
+            return None
+        return ClusterChecker(self.threads, self.homes, len(self.uses.early), self.by_flags)
+
+    def take(self, others: Sequence[Self]) -> bool:
+        return not any(each._has_problems for each in others)
 
     def findings(self, program: Program) -> list[Finding]:
         """One finding for each accessing instruction and what is missing there."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 
@@ -43,6 +45,7 @@ class ProxyChecker(Observer):
     ):  # fmt: skip
         self.program, self.homes, self.variables = program, homes, variables or {}
         self.threads, self.shared_bytes, self.keep = threads, shared_bytes, keep
+        self._another = partial(ProxyChecker, program, threads, shared_bytes, homes, keep, variables)
         self.kinds = np.array([_kind(op) for op in program.ops], np.int8)
         self.useful = np.zeros(len(program.ops), np.int8)
         self.found = np.empty((0, 7), np.int64)
@@ -71,6 +74,14 @@ class ProxyChecker(Observer):
     def finish(self) -> None:
         while self.shadows:
             self._close(next(iter(self.shadows)))
+
+    def beside(self) -> ProxyChecker | None:
+        return None if self.problems else self._another()
+
+    def take(self, others: Sequence[Self]) -> bool:
+        for each in others:
+            np.maximum(self.useful, each.useful, out=self.useful)
+        return not any(each.problems or each.unwaited for each in others)
 
     def _shadow(self, cta: int) -> ProxyShadow:
         shadow = self.shadows.get(cta)

@@ -6,6 +6,9 @@ that have exited give nothing back (.maxnreg 64, two warpgroups: 24 and 104 go o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Self
+
 import numpy as np
 
 from ptxsim.diagnostic import Finding, Label
@@ -25,7 +28,7 @@ class RegisterCountChecker(Observer):
     events = frozenset({Event.SET_REGISTERS, Event.EXIT})
 
     def __init__(self, program: Program, threads: int, most: int | None = None):
-        self.meanings, self.threads = meanings(program), threads
+        self.program, self.threads, self.most, self.meanings = program, threads, most, meanings(program)
         self.first = min(most or 0, max(count for _, count in self.meanings.values()))
         self.left: dict[int, int] = {}  # threads of CTAs that run, once some have exited
         self.asked: dict[int, dict[int, list[int]]] = {}  # by CTA that runs and warp: the sites executed
@@ -52,6 +55,12 @@ class RegisterCountChecker(Observer):
             if not self.left[cta]:
                 del self.left[cta]
                 self._share_out(self.asked.pop(cta, {}))
+
+    def beside(self) -> RegisterCountChecker:
+        return RegisterCountChecker(self.program, self.threads, self.most)
+
+    def take(self, others: Sequence[Self]) -> bool:
+        return not any(each.findings(self.program) for each in others)
 
     def _share_out(self, asked: dict[int, list[int]]) -> None:
         """Let the warps of a CTA give back and take what they ask for, each when it can; remember those that wait for ever."""

@@ -5,6 +5,9 @@ PTX ISA, "fence.proxy.tensormap", "tensormap.cp_fenceproxy".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Self
+
 import numpy as np
 
 from ptxsim.checks.order.state import hashed
@@ -115,6 +118,13 @@ class TensorMapChecker(Observer):
                 )
             self.time += 1
             at += 1
+
+    def beside(self) -> TensorMapChecker | None:
+        return None if self.problems else TensorMapChecker()
+
+    def take(self, others: Sequence[Self]) -> bool:
+        """Maps that another CTA uses than has changed them are a race, which checks.order finds."""
+        return not any(each.problems for each in others)
 
     def _make_room(self) -> None:
         rows = self.written

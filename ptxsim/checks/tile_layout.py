@@ -7,7 +7,10 @@ the same in all of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Self
 
 import numpy as np
 
@@ -63,6 +66,7 @@ class TileLayoutChecker(Observer):
         self, program: Program, target: str, numerics: str, shared_end: int, variables: Variables, warps: int = 1
     ):  # fmt: skip
         self.program, self.variables = program, variables
+        self._another = partial(TileLayoutChecker, program, target, numerics, shared_end, variables, warps)
         self.products = {
             op.site: MmaAsync(op, target, numerics) for op in program.ops
             if op.facts.product is not None and op.facts.scope is Scope.WARPGROUP
@@ -98,6 +102,12 @@ class TileLayoutChecker(Observer):
             if at < len(records):
                 self._look(int(records[at]["site"]), *records[at]["addresses"][:2].tolist())
                 at += 1
+
+    def beside(self) -> TileLayoutChecker | None:
+        return None if self.problems else self._another()
+
+    def take(self, others: Sequence[Self]) -> bool:
+        return not any(each.problems for each in others)
 
     def _look(self, site: int, a: int, b: int) -> None:
         """A product starts: whether its tiles are read as they were written."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum, IntFlag
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -156,6 +156,15 @@ class Observer:
     def finish(self) -> None:
         """The launch is over."""
 
+    def beside(self) -> Observer | None:
+        """Another one, which listens to CTAs that run on another thread meanwhile; None if one observer must hear all."""
+        return None
+
+    def take(self, others: Sequence[Self]) -> bool:
+        """Whether this one would have found the same, had it heard in order what it and these have, which `beside` made and which are
+        finished. It takes what they have counted then."""
+        return False
+
 
 def _bits(numbers: Iterable[int]) -> int:
     word = 0
@@ -229,6 +238,16 @@ class EventStream:
             self.count += count
         if self.count == len(self.records):
             self.flush()
+
+    def beside(self) -> EventStream | None:
+        """For CTAs on another thread: with others in place of the observers; None if one of them must hear all."""
+        others = [observer.beside() for observer in self.observers]
+        return EventStream([each for each in others if each is not None]) if all(others) else None
+
+    def take(self, streams: Sequence[EventStream]) -> bool:
+        """Whether the observers would have found the same, had all that these streams have heard come to this one in order."""
+        heard = zip(*(stream.observers for stream in streams), strict=True)
+        return all(observer.take(others) for observer, others in zip(self.observers, heard, strict=True))
 
     def flush(self) -> None:
         if not self.count:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ptxsim.engine.compiled.run import threads
 from tests.engine.programs import Writer, body, outcome, run
-from tests.helpers import interrupted, launch, plain
+from tests.helpers import facts, interrupted, launch, plain
 
 
 @pytest.fixture
@@ -94,11 +94,79 @@ def test_what_keeps_ctas_in_order(threaded, text):
     assert one == free
 
 
-def test_observers_and_limits_keep_ctas_in_order(threaded):
+def test_bank_counts_keep_ctas_in_order(threaded):
     run(body(WORK), "compiled", grid=40, banks=True)
-    run(body(WORK), "compiled", grid=40, checks="all")
-    run(body(WORK), "compiled", grid=40, max_steps=1 << 40)
     assert not threaded
+
+
+def test_checks_and_limits_do_not(threaded):
+    run(body(WORK), "compiled", grid=40, checks="all", jobs=2)
+    run(body(WORK), "compiled", grid=40, max_steps=1 << 40, jobs=2)
+    assert threaded == [0, 0]
+
+
+@pytest.mark.parametrize("jobs", [2, None])
+def test_a_limit_is_told_as_in_order(threaded, jobs):
+    one, free = (plain(outcome(body(WORK), "compiled", grid=40, jobs=n, max_steps=9000)) for n in (1, jobs))
+    assert "limit-reached" in str(one) and one == free
+    assert not threaded
+
+
+# Of each CTA one thread executes the statements; `%d0` points to 20 words of zeros.
+ALONE = """
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 data)
+{
+    .reg .b32 %r<6>; .reg .b64 %d<4>; .reg .pred %p<3>;
+    .shared .b32 word;
+    ld.param.u64 %d0, [data];
+    mov.u32 %r0, %tid.x;
+    mov.u32 %r1, %ctaid.x;
+    setp.ne.u32 %p0, %r0, 0;
+    @%p0 ret;
+    STATEMENTS
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("statements", "use_threads", "told"),
+    [
+        ("mul.wide.u32 %d1, %r1, 4; add.u64 %d1, %d1, %d0; st.global.u32 [%d1], %r1;", True, None),
+        ("cvt.u64.u32 %d1, %r1; add.u64 %d1, %d1, %d0; st.global.u8 [%d1], %r1;", True, None),  # bytes of the same words
+        ("ld.global.u32 %r2, [%d0]; setp.eq.u32 %p1, %r1, 17; @%p1 st.global.u32 [%d0], 9;", False, "race-global"),
+        ("shr.u32 %r2, %r1, 2; mul.wide.u32 %d1, %r2, 4; add.u64 %d1, %d1, %d0; st.global.u32 [%d1], %r1;", False, "race-global"),
+        ("mul.wide.u32 %d1, %r1, 3; add.u64 %d1, %d1, %d0; st.global.u8 [%d1], 1; st.global.u8 [%d1+3], 2;", False, "race-global"),
+        ("setp.eq.u32 %p1, %r1, 13; @%p1 st.global.u32 [%d0], 5; @!%p1 ld.global.u32 %r2, [%d0];", False, "race-global"),
+        ("st.global.u32 [%d0], 0;", True, None),  # as it was
+        ("st.global.u32 [%d0], 5;", False, None),  # the same by all: one has changed it
+        ("setp.eq.u32 %p1, %r1, 13; @%p1 ld.shared.u32 %r2, [word];", True, "uninitialized-read"),  # in repetitions
+        ("setp.eq.u32 %p1, %r1, 13; @%p1 ld.global.u32 %r2, [%d0+2];", False, "misaligned-address"),
+    ],
+)  # fmt: skip
+def test_what_checks_find_does_not_depend_on_threads(threaded, statements, use_threads, told):
+    def found(jobs: int | None) -> tuple:
+        data = np.zeros(20, np.uint32)
+        return data, facts(
+            launch(
+                ALONE.replace("STATEMENTS", statements),
+                [data],
+                20,
+                40,
+                engine="compiled",
+                jobs=jobs,
+                checks="all",
+                on_error="report",
+            )
+        )
+
+    one, *others = (plain(found(jobs)) for jobs in (1, 2, 3, None))
+    assert all(other == one for other in others)
+    assert bool(threaded) == use_threads
+    assert [finding[0] for finding in one[1][1]] == ([told] if told else [])
 
 
 def test_small_launches_stay_on_one_thread(monkeypatch):

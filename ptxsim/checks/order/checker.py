@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Self
 
 import numpy as np
 
 from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.order import state
+from ptxsim.checks.order.apart import meet
 from ptxsim.checks.order.cells import FREED, UNFENCED, UNMET
 from ptxsim.checks.order.entries import settle
 from ptxsim.checks.order.findings import Problem, findings_of
@@ -53,6 +56,10 @@ class OrderChecker(Observer):
             bits, homes.numbers(), homes.size, threads, shared_bytes, strong=strong, covers=any(b & COVERS for b in bits),
             initialized=initialized, cooperative=cooperative, left=left,
         )  # fmt: skip
+        self._another = partial(
+            OrderChecker, bits, threads, shared_bytes, homes, initialized=initialized, variables=variables, reserved=reserved,
+            cooperative=cooperative, left=left,
+        )  # fmt: skip
         self.problems: dict[Problem, tuple[int, tuple[int, ...]]] = {}
         self.found = np.empty((0, FIELDS), np.int64)  # by the scan, in the records that it goes over
 
@@ -78,6 +85,15 @@ class OrderChecker(Observer):
             key = row[0], row[1], row[2]
             times, first = self.problems.get(key, (0, tuple(row)))
             self.problems[key] = times + 1, first
+
+    def beside(self) -> OrderChecker | None:
+        return None if self.problems else self._another()
+
+    def take(self, others: Sequence[Self]) -> bool:
+        all_of_them = [self, *others]
+        if any(each.problems or each.has_strayed for each in others):
+            return False
+        return not any(meet.form(1)(a.order, b.order) for i, a in enumerate(all_of_them) for b in all_of_them[:i])
 
     @property
     def has_strayed(self) -> bool:

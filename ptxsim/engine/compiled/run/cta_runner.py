@@ -105,8 +105,10 @@ class WholeCtas:
         while True:
             status = cluster.enter_for(self.slice, SPIN)
             if status == Outcome.ENDED:
+                for cta in cluster.ctas:
+                    look_over(self.machine, cta)
                 self.give_back(cluster)
-                return True
+                return not self.machine.findings
             if status != Outcome.PAUSED or cluster.rounds >= SPIN or stop():
                 return False
 

@@ -1,12 +1,15 @@
 """CTAs on several threads, where the order of CTAs cannot show.
 
-Native code releases the interpreter lock. Every thread has its own context and counters and takes every n-th CTA. If anything
-comes up that needs Python - a fault, the slow path, a spinning CTA - the memory is put back as it was, and the launch runs in order.
+Native code releases the interpreter lock. Every thread has its own context, counters and observers, and takes every n-th CTA. If
+anything comes up that needs Python - a fault, the slow path, a spinning CTA - or that one who hears all CTAs in order might tell in
+another way - a finding, a limit, memory that CTAs of several threads have written - the memory is put back as it was, and the launch
+runs in order.
 """
 
 from __future__ import annotations
 
 import copy
+import math
 import os
 import time
 from collections.abc import Callable
@@ -18,6 +21,7 @@ from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.engine.program.operand import Special
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.engine.turns import Launch
+from ptxsim.machine.event import EventStream
 from ptxsim.machine.state import Machine
 
 MOST_MEMORY = 1 << 30  # bytes of global memory up to which a copy is kept, to go back to
@@ -63,8 +67,9 @@ class Threads:
         self.machine, self.runner, self.grid, self.first = machine, runner, grid, first
         self.began = time.perf_counter()
         self.asked, self.jobs = jobs is not None, min(jobs or cores(), grid.clusters, MOST_THREADS)
-        plain = machine.stream is None and limits.max_steps is None and machine.memory.allocated <= MOST_MEMORY
-        self.open = self.jobs > 1 and plain and first == 0 and orderless(native.program)
+        self.most = math.inf if limits.max_steps is None else limits.max_steps
+        is_small = machine.memory.allocated <= MOST_MEMORY
+        self.open = self.jobs > 1 and is_small and first == 0 and orderless(native.program)
 
     def wanted(self, number: int) -> bool:
         """Whether the CTAs from `number` on, not yet begun, should run on threads."""
@@ -84,23 +89,38 @@ class Threads:
 
         self.open = False
         grid, machine, memory = self.grid, self.machine, self.machine.memory
+        streams = self._streams()
+        if streams is None or machine.findings:
+            return False
         before, done = memory.copy(), grid.done
         failed: list[BaseException | None] = []
+        executed = [machine.warp_instructions] + [0] * self.jobs  # warp instructions, before and by thread
 
-        def work(thread: int) -> tuple[int, int]:
+        def work(thread: int) -> int:
             own = copy.copy(machine)
-            own.copies = None  # each machine has its own
+            own.copies, own.findings = None, {}  # each machine has its own
             own.warp_instructions = own.steps = 0
+            if machine.stream is not None:
+                own.stream = streams[thread]
+
+            def stop() -> bool:
+                executed[1 + thread] = own.warp_instructions
+                return bool(failed) or sum(executed) > self.most
+
             try:
                 runner = self.runner(own)
                 for number in range(first + thread, grid.clusters, self.jobs):
-                    if failed or not runner.run_to_end(grid.order[number], lambda: bool(failed)):
+                    if stop() or not runner.run_to_end(grid.order[number], stop):
                         failed.append(None)
                         break
                     finished[thread] += grid.total // grid.clusters
+                if own.stream is not None:
+                    own.stream.finish()
+                if stop() or own.findings:
+                    failed.append(None)
             except BaseException as error:
                 failed.append(error)
-            return own.warp_instructions, own.steps
+            return own.steps
 
         finished = [0] * self.jobs
         with ThreadPoolExecutor(self.jobs) as pool:
@@ -112,12 +132,20 @@ class Threads:
             except BaseException:  # Ctrl-C: the threads end before the launch does
                 failed.append(None)
                 raise
-        if failed:
+        if failed or (machine.stream is not None and not machine.stream.take(streams)):
             memory.take(before)
             grid.done = done
             return False
-        counts = [future.result() for future in futures]
-        machine.warp_instructions += sum(instructions for instructions, _ in counts)
-        machine.steps += sum(steps for _, steps in counts)
+        machine.warp_instructions = sum(executed)
+        machine.steps += sum(future.result() for future in futures)
         grid.done = grid.total
         return True
+
+    def _streams(self) -> list[EventStream] | None:
+        """Where the events of each thread go, if anybody listens; None: all must come to one."""
+        stream = self.machine.stream
+        if stream is None:
+            return []
+        stream.flush()
+        streams = [each for _ in range(self.jobs) if (each := stream.beside()) is not None]
+        return streams if len(streams) == self.jobs else None
