@@ -17,6 +17,8 @@ from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Observer
 from ptxsim.machine.warpgroup import WARPS
 
+UNIT = 8  # registers of a thread come in so many: who may name 255 has 256
+
 
 class RegisterCountChecker(Observer):
     """Finds warps of one warpgroup that have not executed the same setmaxnreg, and warps that wait for registers which nobody gives back.
@@ -29,9 +31,12 @@ class RegisterCountChecker(Observer):
 
     def __init__(self, program: Program, threads: int, most: int | None = None):
         self.program, self.threads, self.most, self.meanings = program, threads, most, meanings(program)
-        self.first = min(most or 0, max(count for _, count in self.meanings.values()))
+        held = -(-(most or 0) // UNIT) * UNIT
+        self.first = min(held, max(count for _, count in self.meanings.values()))
         self.left: dict[int, int] = {}  # threads of CTAs that run, once some have exited
-        self.asked: dict[int, dict[int, list[int]]] = {}  # by CTA that runs and warp: the sites executed
+        self.asked: dict[
+            int, list[tuple[int, int]]
+        ] = {}  # by CTA that runs: warps and the sites they executed, in order
         self.lacking: dict[int, tuple[int, int, int]] = {}  # by site: which warp waits, what it has, what is free
         self.running: dict[tuple[int, int], Warpgroup] = {}  # by CTA and number
         self.unlike: dict[int, tuple[int | None, int]] = {}  # by site: what a warp has executed there, and which warp
@@ -46,7 +51,7 @@ class RegisterCountChecker(Observer):
                 group = self.running[cta, number] = Warpgroup(self.threads - number * WARPS * LANES)
             if event == Event.SET_REGISTERS:
                 group.sites[place].append(site)
-                self.asked.setdefault(cta, {}).setdefault(warp, []).append(site)
+                self.asked.setdefault(cta, []).append((warp, site))
                 continue
             group.lanes[place] -= mask.bit_count()
             if not any(group.lanes):
@@ -54,7 +59,7 @@ class RegisterCountChecker(Observer):
             self.left[cta] = self.left.get(cta, self.threads) - mask.bit_count()
             if not self.left[cta]:
                 del self.left[cta]
-                self._share_out(self.asked.pop(cta, {}))
+                self._share_out(self.asked.pop(cta, []))
 
     def beside(self) -> RegisterCountChecker:
         return RegisterCountChecker(self.program, self.threads, self.most)
@@ -62,23 +67,24 @@ class RegisterCountChecker(Observer):
     def take(self, others: Sequence[Self]) -> bool:
         return not any(each.findings(self.program) for each in others)
 
-    def _share_out(self, asked: dict[int, list[int]]) -> None:
-        """Let the warps of a CTA give back and take what they ask for, each when it can; remember those that wait for ever."""
-        has, rest, free, moves = (
-            dict.fromkeys(asked, self.first),
-            {w: list(sites) for w, sites in asked.items()},
-            0,
-            True,
-        )
-        while moves and self.first:
-            moves = False
-            for warp, sites in rest.items():
-                while sites and (more := self.meanings[sites[0]][1] - has[warp]) <= free:
-                    free, has[warp], moves = free - more, has[warp] + more, True
-                    sites.pop(0)
-        for warp, sites in rest.items() if self.first else ():
-            if sites:
-                self.lacking.setdefault(sites[0], (warp, has[warp], free))
+    def _share_out(self, asked: list[tuple[int, int]]) -> None:
+        """Let the warps of a CTA give back and take what they ask for, in the order in which they did: that one keeps what barriers say. A warp
+        that cannot be given so much waits, and comes first when others have given back; remember those that wait for ever."""
+        has, free = dict.fromkeys((warp for warp, _ in asked), self.first), 0
+        waiting: dict[int, list[int]] = {}  # by warp, what it has yet to execute
+        for warp, site in asked if self.first else ():
+            waiting.setdefault(warp, []).append(site)
+            moves = len(waiting[warp]) == 1
+            while moves:
+                moves = False
+                for one, sites in list(waiting.items()):
+                    while sites and (more := self.meanings[sites[0]][1] - has[one]) <= free:
+                        free, has[one], moves = free - more, has[one] + more, True
+                        sites.pop(0)
+                    if not sites:
+                        del waiting[one]
+        for warp, sites in waiting.items():
+            self.lacking.setdefault(sites[0], (warp, has[warp], free))
 
     def _judge(self, number: int, group: Warpgroup) -> None:
         """Remember the first turn at which warps differ."""

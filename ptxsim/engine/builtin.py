@@ -1,4 +1,4 @@
-"""Functions that the driver links in: vprintf, __assertfail, malloc and free. Their pointers are generic addresses.
+"""Functions that the driver links in: vprintf, __assertfail, malloc and free; those that launch kernels say that they are not modeled. Their pointers are generic addresses.
 
 CUDA C++ Programming Guide, "Formatted Output", "Assertion", "Dynamic Global Memory Allocation and Operations".
 """
@@ -57,8 +57,18 @@ def release(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> N
             )  # fmt: skip
 
 
+def launch(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
+    """What device code asks for to launch a kernel: CUDA C++ Programming Guide, "CUDA Dynamic Parallelism"."""
+    help = "let the host launch what this kernel launches"
+    raise Fault(
+        "not-modeled", "kernels that launch kernels (dynamic parallelism) are not modeled", first_lane(mask), help
+    )
+
+
 BUILTINS: dict[str, Callable[[CallSite, Warp, np.ndarray, Machine], None]] = {
     "vprintf": print_formatted, "__assertfail": fail, "malloc": allocate, "free": release,
+    "__cudaCDP2GetParameterBufferV2": launch, "__cudaCDP2GetParameterBuffer": launch, "cudaGetParameterBufferV2": launch,
+    "cudaGetParameterBuffer": launch,
 }  # fmt: skip
 
 

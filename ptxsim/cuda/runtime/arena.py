@@ -36,6 +36,7 @@ class Arena:
         self._map(ARENA, self.space, _NO_ACCESS, _PRIVATE | _FIXED_NOREPLACE)
         self.base = self.memory.bytes.ctypes.data
         self.kinds: dict[int, str] = {}  # of allocations: device, managed, host; by address
+        self.adopted: dict[int, tuple[int, int]] = {}  # memory that was the host's alone: address on the device, bytes
 
     def _file(self, size: int) -> np.ndarray:
         self._descriptor = os.memfd_create("ptxsim device memory")
@@ -78,6 +79,43 @@ class Arena:
             self._map(address, length, _NO_ACCESS, _PRIVATE | _FIXED)
         self.memory.free(holder)
 
+    def adopt(self, pointer: int, size: int) -> bool:
+        """Make pages of the host's device memory too. False for what is not a process's own memory, and for pages that are adopted already."""
+        first = pointer // mmap.PAGESIZE * mmap.PAGESIZE
+        length = aligned(pointer + size, mmap.PAGESIZE) - first
+        pages = ((p // mmap.PAGESIZE, (p + s - 1) // mmap.PAGESIZE) for p, (_, s) in self.adopted.items())
+        last = (first + length - 1) // mmap.PAGESIZE
+        if any(a <= last and first // mmap.PAGESIZE <= b for a, b in pages) or not _is_private(first, length):
+            return False
+        room = aligned(self.memory.next, mmap.PAGESIZE)
+        if room + length > ARENA + self.space:
+            raise CudaError(OUT_OF_MEMORY)
+        found = self.memory.allocate("host memory", size, at=room + pointer - first)
+        self.kinds[found.address] = "host"
+        ctypes.memmove(self.base + room - ARENA, first, length)
+        self._map(
+            first, length, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _FIXED, self._descriptor, room - ARENA
+        )
+        self.adopted[pointer] = found.address, size
+        return True
+
+    def give_back(self, pointer: int) -> None:
+        """Such pages are the host's alone again."""
+        address, size = self.adopted.pop(pointer)
+        first = pointer // mmap.PAGESIZE * mmap.PAGESIZE
+        held = ctypes.string_at(first, aligned(pointer + size, mmap.PAGESIZE) - first)
+        self._map(first, len(held), mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _FIXED)
+        ctypes.memmove(first, held, len(held))
+        holder = self.memory.holder(address)
+        assert holder is not None
+        del self.kinds[address]
+        self.memory.free(holder)
+
+    def of_registered(self, host: int) -> int | None:
+        """The address on the device of memory that has been adopted; None for any other."""
+        found = (address + host - p for p, (address, size) in self.adopted.items() if p <= host < p + size)
+        return next(found, None)
+
     def is_device(self, address: int) -> bool:
         """Whether a number is an address of device memory, or of memory shared with it."""
         return ARENA <= address < ARENA + self.space
@@ -104,3 +142,19 @@ class Arena:
         if self.holder_of(address, size) is None:
             raise CudaError(INVALID_VALUE)
         return self.base + address - ARENA
+
+
+def _is_private(first: int, size: int) -> bool:
+    """Whether all bytes are in memory of this process alone that it may write: no file's, no other process's."""
+    with open("/proc/self/maps") as file:
+        for line in file:
+            span, access, _, _, inode, *_ = line.split()
+            start, end = (int(number, 16) for number in span.split("-"))
+            if start <= first < end:
+                if access[:2] != "rw" or access[3] != "p" or inode != "0":
+                    return False
+                size -= end - first
+                first = end
+                if size <= 0:
+                    return True
+    return False

@@ -49,7 +49,7 @@ def get_attributes(runtime: Runtime, attributes: int | None, host: int | None) -
     a.dynamic = dynamic_limit(runtime, host, kernel)
     cluster = cluster_required(kernel)
     a.cluster_must, (a.cluster_x, a.cluster_y, a.cluster_z) = int(cluster is not None), cluster or (0, 0, 0)
-    a.policy = a.non_portable = 0
+    a.policy, a.non_portable = 0, runtime.large_clusters.get(host or 0, 0)
 
 
 @function("cudaFuncSetAttribute(const void *kernel, int attribute, int value)")
@@ -59,6 +59,8 @@ def set_attribute(runtime: Runtime, host: int | None, attribute: int, value: int
         if value < 0 or value + static_shared(runtime, kernel) > max_shared_bytes(runtime.target):
             raise CudaError(INVALID_VALUE)
         runtime.shared_limits[host or 0] = value
+    elif attribute == NON_PORTABLE_CLUSTER:
+        runtime.large_clusters[host or 0] = value
     elif not MAX_DYNAMIC_SHARED < attribute <= NON_PORTABLE_CLUSTER + 1:
         raise CudaError(INVALID_VALUE)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ptxsim.cuda.fatbin import MAGIC, Image, images
+from ptxsim.cuda.linking import link
 from ptxsim.cuda.runtime.arena import Arena
 from ptxsim.cuda.runtime.functions import CudaError
 from ptxsim.diagnostic import Finding, PtxError
@@ -80,8 +81,10 @@ class Binaries:
         self._table = _Table.from_address(table)
         self._read = 0
         self._data: dict[int, int] = {}  # address of the fat binary, by handle
+        self._parts: dict[int, int] = {}  # address of the list of fat binaries that it was linked of, by handle
         self._given: dict[int, list[Image]] = {}  # code that the program has loaded itself, by handle
         self._functions: dict[int, tuple[int, str]] = {}
+        self._numbers: dict[tuple[int, str], int] = {}  # of kernels of such code
         self._symbols: dict[int, Symbol] = {}
         self._loaded: dict[int, Loaded] = {}
 
@@ -92,6 +95,7 @@ class Binaries:
             name = (row.name or b"").decode()
             if row.kind == BINARY:
                 self._data[row.binary] = row.host
+                self._parts[row.binary] = row.size
             elif row.kind == FUNCTION:
                 self._functions[row.host] = row.binary, name
             else:
@@ -110,10 +114,12 @@ class Binaries:
         else:
             self._given[handle] = [Image("ptx", 0, ctypes.string_at(address))]
 
-    def add_function(self, host: int, handle: int, name: str) -> int:
-        """A kernel of such code is known by `host` from now on."""
-        self._functions[host] = handle, name
-        return host
+    def known_by(self, handle: int, name: str, make: Callable[[], int]) -> int:
+        """The number by which the program knows a kernel of such code: made once, so that what is set of it stays set."""
+        if (handle, name) not in self._numbers:
+            self._numbers[handle, name] = host = make()
+            self._functions[host] = handle, name
+        return self._numbers[handle, name]
 
     def function(self, host: int | None) -> tuple[int, str]:
         """Binary and name of the kernel that the host knows by an address. Raises CudaError."""
@@ -138,27 +144,40 @@ class Binaries:
             (host, symbol) for host, symbol in self._symbols.items() if symbol.is_managed and symbol.binary == handle
         )
 
-    def _images(self, handle: int) -> list[Image]:
+    def _images(self, handle: int) -> list[list[Image]]:
+        """What each of a binary's translation units holds; those that were not compiled apart are one."""
         if handle in self._given:
-            return self._given[handle]
+            return [self._given[handle]]
         self._look()
-        address = self._data[handle]
-        return _images_at(address)
+        whole = _images_at(self._data[handle])
+        parts = self._parts.get(handle)
+        found: list[list[Image]] = []
+        while parts and (address := ctypes.c_uint64.from_address(parts + 8 * len(found)).value):
+            found.append(_images_at(address))
+        return found or [whole]
 
     def newest(self) -> Target:
-        """The newest target that the program has PTX for; sm_90a where it has none."""
+        """The newest target that the program has PTX for; sm_90a where it has none. What is linked runs on one machine: that of the unit which is
+        not for newer ones (NVIDIA's library of the device's runtime has PTX for the newest alone)."""
         self._look()
-        targets = [target for handle in [*self._data, *self._given] for target, _ in _texts(self._images(handle))]
-        return max(targets, key=lambda t: (t.number, t.suffix), default=parse_target("sm_90a"))
+
+        def key(target: Target) -> tuple[int, str]:
+            return target.number, target.suffix
+
+        found = []
+        for handle in [*self._data, *self._given]:
+            units = [[target for target, _ in _texts(unit)] for unit in self._images(handle)]
+            found += sorted((max(targets, key=key) for targets in units if targets), key=key)[:1]
+        return max(found, key=key, default=parse_target("sm_90a"))
 
     def load(self, handle: int, arena: Arena, machine: Target) -> Loaded:
         """The module of a binary, in device memory from now on. Raises PtxError, NoImage where there is none."""
         if handle not in self._loaded:
-            found = self._images(handle)
-            fitting = [(target, text) for target, text in _texts(found) if _runs_on(target, machine)]
-            if not fitting:
-                raise _no_image(found, machine)
-            _, text = max(fitting, key=lambda pair: (pair[0].number, pair[0].suffix))
+            units = self._images(handle)
+            found = [text for text in (_newest_text(unit, machine) for unit in units) if text is not None]
+            if not found:
+                raise _no_image([image for unit in units for image in unit], machine)
+            text = link(found)
             place = self._data.get(handle)
             module = Module.from_text(
                 text, "module.ptx" if place is None else f"{Path(path_at(place) or 'fatbin').name}.ptx"
@@ -174,6 +193,12 @@ def _images_at(address: int) -> list[Image]:
     return images(ctypes.string_at(address, header + size))
 
 
+def _newest_text(found: list[Image], machine: Target) -> str | None:
+    """The newest PTX among images that a machine runs."""
+    fitting = [(target, text) for target, text in _texts(found) if _runs_on(target, machine)]
+    return max(fitting, key=lambda pair: (pair[0].number, pair[0].suffix), default=(None, None))[1]
+
+
 def _no_image(found: list[Image], machine: Target) -> NoImage:
     """Why none of the images can run, and what helps."""
     texts = ", ".join(sorted({target.name for target, _ in _texts(found)}))
@@ -184,7 +209,7 @@ def _no_image(found: list[Image], machine: Target) -> NoImage:
         message = "the program loads machine code, which ptxsim does not run"
         return NoImage(Finding("bad-directive", message, help="let it load the PTX instead"))
     codes = ", ".join(sorted({f"sm_{image.arch}" for image in found})) or "nothing"
-    help = "build it with nvcc -gencode arch=compute_90a,code=[sm_90a,compute_90a], and without -rdc=true, which links machine code alone"
+    help = "build it with nvcc -gencode arch=compute_90a,code=[sm_90a,compute_90a]"
     return NoImage(Finding("bad-directive", f"the program holds machine code for {codes} and no PTX", help=help))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from ptxsim.cuda.runtime import copies, device, memory, streams
+from ptxsim.cuda.runtime import copies, device, memory, pools, registered, streams
 from ptxsim.cuda.runtime.arena import SPACE
 from ptxsim.cuda.runtime.functions import CudaError, function
 from ptxsim.cuda.runtime.properties import values
@@ -22,12 +22,15 @@ for prototype, body in {
     "int cuDeviceGetAttribute(int *value, int attribute, int device)": device.device_attribute,
     "int cuDeviceGetPCIBusId(void *text, int length, int device)": device.bus,
     "int cuDeviceCanAccessPeer(int *can, int device, int peer)": device.can_access_peer,
-    "int cuDeviceGetDefaultMemPool(void **pool, int device)": memory.default_pool,
-    "int cuDeviceGetMemPool(void **pool, int device)": memory.default_pool,
-    "int cuDeviceSetMemPool(int device, void *pool)": memory.change_pool,
-    "int cuMemPoolSetAttribute(void *pool, int attribute, void *value)": memory.change_pool,
-    "int cuMemPoolTrimTo(void *pool, size_t size)": memory.change_pool,
-    "int cuMemPoolGetAttribute(void *pool, int attribute, uint64_t *value)": memory.pool_attribute,
+    "int cuDeviceGetDefaultMemPool(void **pool, int device)": pools.default_pool,
+    "int cuDeviceGetMemPool(void **pool, int device)": pools.device_pool,
+    "int cuDeviceSetMemPool(int device, void *pool)": pools.set_device_pool,
+    "int cuMemPoolCreate(void **pool, const void *properties)": pools.create_pool,
+    "int cuMemPoolDestroy(void *pool)": pools.destroy_pool,
+    "int cuMemPoolSetAttribute(void *pool, int attribute, void *value)": pools.set_pool_attribute,
+    "int cuMemPoolSetAccess(void *pool, const void *accesses, size_t count)": pools.change_pool,
+    "int cuMemPoolTrimTo(void *pool, size_t size)": pools.change_pool,
+    "int cuMemPoolGetAttribute(void *pool, int attribute, void *value)": pools.pool_attribute,
     "int cuCtxSynchronize()": device.synchronize,
     "int cuCtxGetLimit(size_t *value, int limit)": device.get_limit,
     "int cuCtxSetLimit(int limit, size_t value)": device.set_limit,
@@ -36,17 +39,17 @@ for prototype, body in {
     "int cuProfilerStart()": device.accept,
     "int cuProfilerStop()": device.accept,
     "int cuMemAlloc_v2(void **pointer, size_t size)": memory.malloc,
-    "int cuMemAllocAsync(void **pointer, size_t size, void *stream)": memory.malloc,
-    "int cuMemAllocFromPoolAsync(void **pointer, size_t size, void *pool, void *stream)": memory.malloc,
+    "int cuMemAllocAsync(void **pointer, size_t size, void *stream)": memory.malloc_async,
+    "int cuMemAllocFromPoolAsync(void **pointer, size_t size, void *pool, void *stream)": memory.malloc_of_pool,
     "int cuMemAllocManaged(void **pointer, size_t size, unsigned flags)": memory.malloc_managed,
     "int cuMemAllocHost_v2(void **pointer, size_t size)": memory.malloc_host,
     "int cuMemHostAlloc(void **pointer, size_t size, unsigned flags)": memory.malloc_host,
     "int cuMemFree_v2(void *pointer)": memory.free,
     "int cuMemFreeAsync(void *pointer, void *stream)": memory.free,
     "int cuMemFreeHost(void *pointer)": memory.free_host,
-    "int cuMemHostGetDevicePointer_v2(void **device, void *host, unsigned flags)": memory.device_pointer,
-    "int cuMemHostRegister_v2(void *pointer, size_t size, unsigned flags)": memory.host_register,
-    "int cuMemHostUnregister(void *pointer)": memory.host_register,
+    "int cuMemHostGetDevicePointer_v2(void **device, void *host, unsigned flags)": registered.device_pointer,
+    "int cuMemHostRegister_v2(void *pointer, size_t size, unsigned flags)": registered.register,
+    "int cuMemHostUnregister(void *pointer)": registered.unregister,
     "int cuMemGetInfo_v2(size_t *free, size_t *total)": memory.memory_info,
     "int cuStreamCreate(void **stream, unsigned flags)": streams.create_stream,
     "int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)": streams.create_stream,

@@ -39,12 +39,14 @@ static void add(enum kind kind, void *binary, const void *host, const char *name
   pthread_mutex_unlock(&lock);
 }
 
-/* A binary's handle is the address of the place that holds the address of its data. */
+/* A binary's handle is the address of the place that holds the address of its data. One that nvlink has made of several has the list of
+ * those behind it, which ends with a null pointer: they hold the PTX. */
+enum { LINKED = 2 };
 API void **__cudaRegisterFatBinary(void *wrapper) {
   struct { int magic, version; void *data, *file; } *w = wrapper;
   void **handle = malloc(sizeof *handle);
   *handle = w->data;
-  add(BINARY, handle, w->data, 0, 0);
+  add(BINARY, handle, w->data, 0, w->version == LINKED ? (size_t)w->file : 0);
   return handle;
 }
 API void __cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }

@@ -14,7 +14,7 @@ from typing import Any
 from ptxsim.cuda.runtime.functions import CudaError, function
 from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime
 from ptxsim.cuda.runtime.steps import Capture, Graph, Kind, Node
-from ptxsim.cuda.runtime.streams import CAPTURE_UNSUPPORTED, check_stream, in_order, is_capturing
+from ptxsim.cuda.runtime.streams import CAPTURE_INVALIDATED, CAPTURE_UNSUPPORTED, check_stream, in_order, is_capturing
 
 ILLEGAL_STATE, UNMATCHED, UNJOINED, UPDATE_FAILURE = 401, 903, 904, 910
 _UPDATE_TOPOLOGY, _UPDATE_TYPE = 2, 3  # cudaGraphExecUpdateResult
@@ -109,6 +109,8 @@ def end(runtime: Runtime, stream: int | None, graph: Any) -> None:
         raise CudaError(UNMATCHED)
     runtime.captures = {handle: each for handle, each in runtime.captures.items() if each is not capture}
     graph[0] = None
+    if not capture.is_valid:
+        raise CudaError(CAPTURE_INVALIDATED)
     if not frozenset().union(*capture.ends.values()) <= capture.graph.before(capture.ends[stream]):
         raise CudaError(UNJOINED)
     graph[0] = capture.handle
@@ -126,7 +128,7 @@ _INFO = "void *stream, int *status, uint64_t *id, void **graph, void **after, "
 def capture_info(
     runtime: Runtime, stream: int | None, status: Any, id: Any, graph: Any, after: Any, edges: Any, count: Any
 ) -> None:  # fmt: skip
-    is_capturing(runtime, stream, status)
+    is_capturing(runtime, stream, status)  # says whether it is invalid, too
     capture = runtime.captures.get(stream or 0)
     if capture is None:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +30,7 @@ from ptxsim.session.run import Run
 
 INVALID_CONFIGURATION, COOPERATIVE_TOO_LARGE, INVALID_CLUSTER_SIZE = 9, 720, 912
 LAUNCH_FAILURE, ASSERT = 719, 710
+PORTABLE_CLUSTER = 8  # blocks (CUDA C++ Programming Guide, "Thread Block Clusters")
 COOPERATIVE, CLUSTER_DIMENSION = 2, 4  # cudaLaunchAttributeID
 
 # What a device reports where a finding stops it; it stays until the process ends, as on a device.
@@ -153,6 +155,12 @@ def _check(
     required = cluster_required(kernel)
     cluster = shapes["cluster"] if required is None else required
     if any(g % c for g, c in zip(shapes["grid"], cluster)):
+        raise CudaError(INVALID_CLUSTER_SIZE)
+    if math.prod(cluster) > PORTABLE_CLUSTER and not runtime.large_clusters.get(host or 0):
+        say(
+            f"{demangle(kernel.name)} is launched in clusters of {math.prod(cluster)} blocks, it may have {PORTABLE_CLUSTER}: "
+            "cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) allows more"
+        )
         raise CudaError(INVALID_CLUSTER_SIZE)
     most = dynamic_limit(runtime, host, kernel)
     if shared > most or static_shared(runtime, kernel) + shared > max_shared_bytes(runtime.target):

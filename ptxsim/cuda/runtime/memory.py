@@ -1,4 +1,4 @@
-"""Memory: allocation, pools, what a pointer is. CUDA Runtime API, "Memory Management", "Unified Addressing"."""
+"""Memory: allocation, what a pointer is. CUDA Runtime API, "Memory Management", "Unified Addressing"."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 from ptxsim.cuda.runtime.arena import INVALID_VALUE, SPACE
 from ptxsim.cuda.runtime.functions import CudaError, Extent, PitchedPointer, function
+from ptxsim.cuda.runtime.pools import pools
 from ptxsim.cuda.runtime.state import Runtime
 from ptxsim.cuda.runtime.steps import Kind
-from ptxsim.cuda.runtime.streams import in_order
+from ptxsim.cuda.runtime.streams import check_stream, in_order
 
 _PITCH = 512  # bytes that rows of pitched memory are a multiple of
 TYPES = {None: 0, "host": 1, "device": 2, "managed": 3}  # cudaMemoryType
@@ -31,13 +32,26 @@ def nothing() -> None:
     """What is left to do where a graph's node allocates or frees: its memory stays."""
 
 
-@function("cudaMalloc(void **pointer, size_t size)", "cudaMallocAsync(void **pointer, size_t size, void *stream)")
-@function("cudaMallocFromPoolAsync(void **pointer, size_t size, void *pool, void *stream)")
-def malloc(runtime: Runtime, pointer: Any, size: int, *where: int | None) -> None:
+@function("cudaMalloc(void **pointer, size_t size)")
+def malloc(runtime: Runtime, pointer: Any, size: int) -> None:
     pointer[0] = runtime.arena.allocate(size) if size else None
-    if size and where and where[-1] in runtime.captures:
+
+
+@function("cudaMallocFromPoolAsync(void **pointer, size_t size, void *pool, void *stream)")
+def malloc_of_pool(runtime: Runtime, pointer: Any, size: int, pool: int | None, stream: int | None) -> None:
+    check_stream(runtime, stream)
+    found = pools(runtime).of(pool)
+    malloc(runtime, pointer, size)
+    if size and stream in runtime.captures:
         runtime.graph_memory.add(pointer[0])
-        in_order(runtime, where[-1], Kind.ALLOCATE, nothing)
+        in_order(runtime, stream, Kind.ALLOCATE, nothing)
+    elif size:
+        found.add(pointer[0], size)
+
+
+@function("cudaMallocAsync(void **pointer, size_t size, void *stream)")
+def malloc_async(runtime: Runtime, pointer: Any, size: int, stream: int | None) -> None:
+    malloc_of_pool(runtime, pointer, size, pools(runtime).current, stream)
 
 
 @function("cudaMallocManaged(void **pointer, size_t size, unsigned flags)")
@@ -68,39 +82,20 @@ def malloc_3d(runtime: Runtime, pointer: Any, extent: Extent) -> None:
 
 @function("cudaFree(void *pointer)", "cudaFreeAsync(void *pointer, void *stream)")
 def free(runtime: Runtime, pointer: int | None, stream: int | None = None) -> None:
-    if pointer is not None:
-        is_kept = pointer in runtime.graph_memory
-        in_order(
-            runtime, stream, Kind.FREE, nothing if is_kept else lambda: runtime.arena.free(pointer, "device", "managed")
-        )
+    if pointer is None:
+        return
+
+    def give_back() -> None:
+        runtime.arena.free(pointer, "device", "managed")
+        pools(runtime).freed(pointer)
+
+    in_order(runtime, stream, Kind.FREE, nothing if pointer in runtime.graph_memory else give_back)
 
 
 @function("cudaFreeHost(void *pointer)")
 def free_host(runtime: Runtime, pointer: int | None) -> None:
     if pointer is not None:
         runtime.arena.free(pointer, "host")
-
-
-@function("cudaHostGetDevicePointer(void **device, void *host, unsigned flags)")
-def device_pointer(runtime: Runtime, device: Any, host: int | None, flags: int) -> None:
-    if host is None or runtime.arena.kind_at(host) != "host":
-        raise CudaError(INVALID_VALUE)
-    device[0] = host
-
-
-@function("cudaHostGetFlags(unsigned *flags, void *host)")
-def host_flags(runtime: Runtime, flags: Any, host: int | None) -> None:
-    if host is None or runtime.arena.kind_at(host) != "host":
-        raise CudaError(INVALID_VALUE)
-    flags[0] = 2  # cudaHostAllocMapped
-
-
-@function("cudaHostRegister(void *pointer, size_t size, unsigned flags)")
-@function("cudaHostUnregister(void *pointer)")
-def host_register(runtime: Runtime, pointer: int | None, size: int = 0, flags: int = 0) -> None:
-    """Copies from registered memory are as quick; kernels are given no address of it (cudaDeviceProp says so)."""
-    if pointer is None:
-        raise CudaError(INVALID_VALUE)
 
 
 @function("cudaMemGetInfo(size_t *free, size_t *total)")
@@ -112,11 +107,12 @@ def memory_info(runtime: Runtime, free: Any, total: Any) -> None:
 def pointer_attributes(runtime: Runtime, attributes: int | None, pointer: int | None) -> None:
     if attributes is None:
         raise CudaError(INVALID_VALUE)
-    kind = runtime.arena.kind_at(pointer or 0)
+    device = runtime.arena.of_registered(pointer or 0) or pointer or 0
+    kind = runtime.arena.kind_at(device)
     found = PointerAttributes.from_address(attributes)
     ctypes.memset(attributes, 0, ctypes.sizeof(found))
     found.type, found.device = TYPES[kind], -2 if kind is None else 0
-    found.device_pointer = pointer if kind is not None else None
+    found.device_pointer = device if kind is not None else None
     found.host_pointer = None if kind == "device" else pointer
 
 
@@ -128,26 +124,3 @@ def pointer_attributes(runtime: Runtime, attributes: int | None, pointer: int | 
 @function("cudaStreamAttachMemAsync(void *stream, void *pointer)")
 def advise(runtime: Runtime, pointer: int | None, size: int | None) -> None:
     """Where bytes lie makes no difference here; what else is passed is not looked at."""
-
-
-# ---- pools ----
-
-
-@function("cudaDeviceGetDefaultMemPool(void **pool, int device)", "cudaDeviceGetMemPool(void **pool, int device)")
-@function("cudaMemPoolCreate(void **pool, const void *properties)")
-def default_pool(runtime: Runtime, pool: Any, device: Any) -> None:
-    pool[0] = runtime.handle()
-
-
-@function("cudaDeviceSetMemPool(int device, void *pool)", "cudaMemPoolDestroy(void *pool)")
-@function(
-    "cudaMemPoolSetAttribute(void *pool, int attribute, void *value)", "cudaMemPoolTrimTo(void *pool, size_t size)"
-)
-@function("cudaMemPoolSetAccess(void *pool, const void *accesses, size_t count)")
-def change_pool(runtime: Runtime, *given: Any) -> None:
-    """Memory of all pools is one."""
-
-
-@function("cudaMemPoolGetAttribute(void *pool, int attribute, uint64_t *value)")
-def pool_attribute(runtime: Runtime, pool: int | None, attribute: int, value: Any) -> None:
-    value[0] = 0

@@ -10,12 +10,21 @@ import ctypes
 from dataclasses import dataclass, field
 from typing import Any
 
+from ptxsim.cuda import linking
 from ptxsim.cuda.runtime import attributes
 from ptxsim.cuda.runtime.functions import CudaError, Dim3, function, say
 from ptxsim.cuda.runtime.kernels import blocks_per_sm, kernel_at, most_threads
-from ptxsim.cuda.runtime.launches import LaunchAttribute, LaunchConfiguration, cluster_of, is_cooperative, launch
+from ptxsim.cuda.runtime.launches import (
+    INVALID_CONFIGURATION,
+    LaunchAttribute,
+    LaunchConfiguration,
+    cluster_of,
+    is_cooperative,
+    launch,
+)
 from ptxsim.cuda.runtime.properties import values
 from ptxsim.cuda.runtime.state import INVALID_VALUE, NOT_SUPPORTED, Runtime
+from ptxsim.isa.variable_layout import size_of
 
 NOT_FOUND, INVALID_HANDLE = 500, 400
 PTX, LIBRARY = 1, 4  # CUjitInputType
@@ -49,7 +58,7 @@ def get_kernel(runtime: Runtime, kernel: Any, module: int | None, name: bytes) -
     text = name.decode()
     if module is None or text not in runtime.loaded(module).module.entries:
         raise CudaError(NOT_FOUND)
-    kernel[0] = runtime.binaries.add_function(runtime.handle(), module, text)
+    kernel[0] = runtime.binaries.known_by(module, text, runtime.handle)
 
 
 @function("int cuLibraryGetKernelCount(unsigned *count, void *library)")
@@ -60,7 +69,7 @@ def count_kernels(runtime: Runtime, count: Any, library: int | None) -> None:
 @function("int cuLibraryEnumerateKernels(void **kernels, unsigned count, void *library)")
 def enumerate_kernels(runtime: Runtime, kernels: Any, count: int, library: int | None) -> None:
     for place, name in zip(range(count), runtime.loaded(library or 0).module.entries):
-        kernels[place] = runtime.binaries.add_function(runtime.handle(), library or 0, name)
+        kernels[place] = runtime.binaries.known_by(library or 0, name, runtime.handle)
 
 
 @function("int cuLibraryGetModule(void **module, void *library)", "int cuKernelGetFunction(void **function, void *kernel)")  # fmt: skip
@@ -202,30 +211,55 @@ def launch_extended(runtime: Runtime, configuration: int | None, kernel: int | N
     if configuration is None:
         raise CudaError(INVALID_VALUE)
     c = Configuration.from_address(configuration)
-    _refuse_extra(extra)
-    return launch(runtime, kernel, c.grid, c.block, args, c.shared, c.stream, cluster_of(c), is_cooperative(c))
+    args = _of_buffer(runtime, kernel, extra) or args
+    return _launch(runtime, kernel, c.grid, c.block, args, c.shared, c.stream, cluster_of(c), is_cooperative(c))
 
 
+_EXTRA = 1, 2  # CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE
 _SHAPE = "void *kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **args"
 
 
 @function(f"int cuLaunchKernel({_SHAPE}, void **extra)")
 def launch_kernel(runtime: Runtime, kernel: int | None, *given: Any) -> int:
     *shape, shared, stream, args, extra = given
-    _refuse_extra(extra)
-    return launch(runtime, kernel, Dim3(*shape[:3]), Dim3(*shape[3:]), args, shared, stream)
+    args = _of_buffer(runtime, kernel, extra) or args
+    return _launch(runtime, kernel, Dim3(*shape[:3]), Dim3(*shape[3:]), args, shared, stream)
 
 
 @function(f"int cuLaunchCooperativeKernel({_SHAPE})")
 def launch_cooperative(runtime: Runtime, kernel: int | None, *given: Any) -> int:
     *shape, shared, stream, args = given
-    return launch(runtime, kernel, Dim3(*shape[:3]), Dim3(*shape[3:]), args, shared, stream, cooperative=True)
+    return _launch(runtime, kernel, Dim3(*shape[:3]), Dim3(*shape[3:]), args, shared, stream, cooperative=True)
 
 
-def _refuse_extra(extra: Any) -> None:
-    if extra and extra[0]:
-        say("arguments of a launch in one buffer (`extra`) are not provided: pass them by kernelParams")
-        raise CudaError(NOT_SUPPORTED)
+def _launch(*given: Any, **more: Any) -> int:
+    """As the runtime does it; the driver has one error for arguments and shapes. Raises CudaError."""
+    try:
+        return launch(*given, **more)
+    except CudaError as error:
+        raise CudaError(INVALID_VALUE if error.code == INVALID_CONFIGURATION else error.code) from None
+
+
+def _of_buffer(runtime: Runtime, kernel: int | None, extra: Any) -> Any:
+    """The addresses of a launch's arguments that lie in one buffer, at the offsets that parameters have; None where there is no such buffer.
+    Raises CudaError."""
+    if not extra or not extra[0]:
+        return None
+    given = {}
+    for i in range(0, 2 * len(_EXTRA), 2):
+        if not extra[i]:
+            break
+        given[extra[i]] = extra[i + 1]
+    buffer, size = (given.get(name) for name in _EXTRA)
+    if not buffer or not size:
+        raise CudaError(INVALID_VALUE)
+    found = kernel_at(runtime, kernel)
+    offsets = found.code(runtime.target.name).decoded.linkage.parameter_offsets
+    ends = [offsets[parameter.name] + size_of(parameter) for parameter in found.parameters]
+    if max(ends, default=0) > ctypes.c_size_t.from_address(size).value:
+        raise CudaError(INVALID_VALUE)
+    places = [buffer + offsets[parameter.name] for parameter in found.parameters]
+    return (ctypes.c_void_p * max(len(places), 1))(*places)
 
 
 # ---- the linker ----
@@ -267,11 +301,11 @@ def link_complete(runtime: Runtime, state: int | None, code: Any, size: Any) -> 
     link = _links.get(state or 0)
     if link is None:
         raise CudaError(INVALID_HANDLE)
-    if len(link.texts) != 1:
-        say(f"{len(link.texts)} texts are to be linked: one text of PTX, with all it calls, is what runs")
-        raise CudaError(NOT_SUPPORTED)
-    link.result = ctypes.create_string_buffer(link.texts[0])
-    code[0], size[0] = ctypes.addressof(link.result), len(link.texts[0]) + 1
+    if not link.texts:
+        raise CudaError(INVALID_VALUE)
+    text = linking.link([text.decode(errors="replace") for text in link.texts]).encode()
+    link.result = ctypes.create_string_buffer(text)
+    code[0], size[0] = ctypes.addressof(link.result), len(text) + 1
 
 
 @function("int cuLinkDestroy(void *state)")
@@ -283,6 +317,8 @@ def link_destroy(runtime: Runtime, state: int | None) -> None:
 # ---- functions by name ----
 
 
+# What a runtime asks the driver for, static or not, as programs of CUDA 12 and 13 do it. Others ask for tables of their own: NVRTC does.
+RUNTIMES_TABLE = bytes.fromhex("6bd5fb6c5bf4e74a8987d93912fd9df9")
 STATIC = (
     "a library of the program has a CUDA runtime of its own, linked statically, whose launches cannot come to ptxsim; "
     "run its PTX instead (docs/front-ends shows how)"
@@ -291,8 +327,9 @@ STATIC = (
 
 @function("int cuGetExportTable(void **table, const void *id)", is_plain=True)
 def export_table(runtime: Runtime, table: Any, id: int | None) -> int:
-    """What a runtime that is linked statically asks for; it is not documented."""
-    if STATIC not in runtime.remarks:
+    """Tables of functions that are not documented: there are none here."""
+    is_runtime = id is not None and ctypes.string_at(id, len(RUNTIMES_TABLE)) == RUNTIMES_TABLE
+    if is_runtime and STATIC not in runtime.remarks:
         runtime.remarks.append(STATIC)
     return NOT_FOUND
 

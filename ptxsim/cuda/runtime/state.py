@@ -66,14 +66,21 @@ class Runtime:
     executables: dict[int, Graph] = field(default_factory=dict)  # the nodes of each have the handles of its graph's
     # Addresses that nodes of graphs allocate: they stay, so that a graph may be launched again.
     graph_memory: set[int] = field(default_factory=set)
+    pools: Any = None  # ptxsim.cuda.runtime.pools.Pools, once the program asks for one
     streams: dict[int, int] = field(default_factory=dict)  # flags, by handle
     priorities: dict[int, int] = field(default_factory=dict)  # of streams, by handle
     events: dict[int, float | None] = field(default_factory=dict)  # when they were recorded, by handle
     untimed: set[int] = field(default_factory=set)  # events that measure no time
     limits: dict[int, int] = field(default_factory=dict)  # that the program has set, by cudaLimit
+    registered: dict[int, bool] = field(
+        default_factory=dict
+    )  # memory of the host's by address: whether kernels reach it
     registers: dict[int, int] = field(default_factory=dict)  # of a thread, by the kernel's address
     # Dynamic shared memory allowed, by the kernel's address.
     shared_limits: dict[int, int] = field(default_factory=dict)
+    large_clusters: dict[int, int] = field(
+        default_factory=dict
+    )  # kernels that may have more than 8 blocks in a cluster
     addresses: dict[str, int] = field(default_factory=dict)  # of functions, by name
     missing: set[bytes] = field(default_factory=set)  # functions that were called and are not here
     remarks: list[str] = field(default_factory=list)  # for the end of the program

@@ -111,6 +111,7 @@ class Capture:
     handle: int  # of the graph
     graph: Graph
     ends: dict[int, frozenset[int]]  # of each stream that takes part, the nodes that its next one waits for
+    is_valid: bool = True  # nothing was asked that cannot be of a graph
     events: dict[int, frozenset[int]] = field(default_factory=dict)  # recorded in it: who waits for one joins
 
     def add(self, stream: int, handle: int, step: Step) -> None:

@@ -13,7 +13,7 @@ from ptxsim.cuda.runtime.functions import CudaError, function
 from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime
 from ptxsim.cuda.runtime.steps import Kind, Step, Work
 
-INVALID_HANDLE, CAPTURE_UNSUPPORTED = 400, 900
+INVALID_HANDLE, CAPTURE_UNSUPPORTED, CAPTURE_INVALIDATED = 400, 900, 901
 _BUILT_IN = (None, 0, 1, 2)  # the default stream, cudaStreamLegacy, cudaStreamPerThread
 GREATEST = -5  # priority of a stream, as a driver of CUDA 13 says it on an H200
 _DISABLE_TIMING = 2  # cudaEventDisableTiming
@@ -33,6 +33,8 @@ def in_order(
     capture = runtime.captures.get(stream or 0)
     if capture is None:
         return work()
+    if not capture.is_valid:
+        raise CudaError(CAPTURE_INVALIDATED)
     capture.add(stream or 0, runtime.handle(), Step(kind, work, given))
     return None
 
@@ -57,6 +59,7 @@ def destroy_stream(runtime: Runtime, stream: int | None) -> None:
 def synchronize_stream(runtime: Runtime, stream: int | None) -> None:
     check_stream(runtime, stream)
     if stream in runtime.captures:
+        runtime.captures[stream or 0].is_valid = False
         raise CudaError(CAPTURE_UNSUPPORTED)
 
 
@@ -91,7 +94,13 @@ def stream_device(runtime: Runtime, stream: int | None, device: Any) -> None:
 @function("cudaStreamIsCapturing(void *stream, int *status)")
 def is_capturing(runtime: Runtime, stream: int | None, status: Any) -> None:
     check_stream(runtime, stream)
-    status[0] = int(stream in runtime.captures)
+    status[0] = capture_status(runtime, stream)
+
+
+def capture_status(runtime: Runtime, stream: int | None) -> int:
+    """cudaStreamCaptureStatus: none, active, invalidated."""
+    capture = runtime.captures.get(stream or 0)
+    return 0 if capture is None else 1 if capture.is_valid else 2
 
 
 @function("cudaStreamGetId(void *stream, uint64_t *id)")

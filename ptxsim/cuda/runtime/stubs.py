@@ -9,7 +9,9 @@ from ptxsim.cuda.runtime.functions import FUNCTIONS, Function
 
 _MODULES = (
     "device",
+    "pools",
     "memory",
+    "registered",
     "copies",
     "streams",
     "launches",

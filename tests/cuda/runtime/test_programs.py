@@ -75,6 +75,39 @@ def test_graphs_of_a_program_that_was_built_with_cuda_12(tmp_path):
     assert (code, out) == (0, "done\n"), out + err
 
 
+def test_memory_and_graphs_that_host_and_device_share(tmp_path):
+    pytest.importorskip("zstandard")
+    source = SOURCE.with_name("shared_memory.cu")
+    command = ["nvcc", "-cudart", "shared", "-arch=sm_90", "-o", tmp_path / "shared", source]
+    subprocess.run(command, check=True, timeout=120)
+    code, out, err = run(tmp_path / "shared")
+    assert (code, out) == (3, "done\n"), out + err
+    assert "cudaFuncAttributeNonPortableClusterSizeAllowed" in err
+    assert "error[" not in err
+
+
+def test_translation_units_that_were_compiled_apart(tmp_path):
+    """-rdc=true: their PTX is linked; a finding names the line of the unit that has it."""
+    pytest.importorskip("zstandard")
+    sources = [SOURCE.parent / "separate" / name for name in ("first.cu", "second.cu")]
+    command = [
+        "nvcc",
+        "-cudart",
+        "shared",
+        "-lineinfo",
+        "-rdc=true",
+        "-arch=sm_90",
+        "-o",
+        tmp_path / "linked",
+        *sources,
+    ]
+    subprocess.run(command, check=True, timeout=120)
+    command = [sys.executable, "-m", "ptxsim", "exec", tmp_path / "linked"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "first 32\nsecond 32\nan illegal memory access was encountered\n", done.stderr
+    assert "second.cu:15:" in done.stderr and "out-of-bounds" in done.stderr
+
+
 def test_an_illegal_access_stays_an_error(built):
     code, out, err = run(built / "shared", "illegal")
     assert (code, out) == (5, "an illegal memory access was encountered\n"), out + err
@@ -175,26 +208,8 @@ def test_a_program_without_ptx_for_the_machine_is_told(tmp_path, stored, target,
     assert done.returncode == 1 and said in done.stderr
 
 
-DRIVER = """
-#include <cuda.h>
-#include <cstdio>
-int main() {
-  int least = 1, greatest = 1, value = 0, bytes = 0;
-  CUcontext context;
-  CUdevice device;
-  if (cuInit(0) || cuDeviceGet(&device, 0) || cuCtxCreate(&context, nullptr, 0, device)) return 1;
-  cuCtxGetStreamPriorityRange(&least, &greatest);
-  CUstream stream;
-  if (cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, -3) || cuStreamGetPriority(stream, &value)) return 2;
-  cuDeviceGetAttribute(&bytes, CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, device);
-  printf("%d %d %d %d\\n", least, greatest, value, bytes);
-}
-"""
-
-
 def test_a_program_of_the_driver_is_linked_and_run(tmp_path):
     """The linker leaves the runtime out, of which nothing is used."""
-    (tmp_path / "driver.cpp").write_text(DRIVER)
     command = [
         "nvcc",
         "-cudart",
@@ -202,7 +217,7 @@ def test_a_program_of_the_driver_is_linked_and_run(tmp_path):
         f"-L{stubs_folder()}",
         "-o",
         tmp_path / "driver",
-        tmp_path / "driver.cpp",
+        SOURCE.with_name("driver.cpp"),
         "-lcuda",
     ]
     subprocess.run(command, check=True, timeout=120)
@@ -225,6 +240,7 @@ def test_a_program_loads_what_nvrtc_has_compiled_for_it(tmp_path):
     done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "198\n"), done.stderr
     assert "twice: 1 launch" in done.stderr
+    assert "a CUDA runtime of its own" not in done.stderr  # NVRTC asks for tables that no runtime asks for
 
 
 def test_a_kernel_that_waits_for_the_host_is_told_that_launches_end_first(tmp_path):

@@ -250,6 +250,29 @@ def persistent_host_descriptors():
 
 
 @triton.jit
+def specialised_kernel(a_desc, b_desc, c_desc, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    across = tl.cdiv(n, N)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(m, M) * across, tl.num_programs(0), warp_specialize=True):
+        row, column = tile // across * M, tile % across * N
+        sums = tl.zeros((M, N), tl.float32)
+        for step in range(tl.cdiv(k, K)):
+            sums = tl.dot(a_desc.load([row, step * K]), b_desc.load([column, step * K]).T, sums)
+        c_desc.store([row, column], sums.to(tl.float16))
+
+
+def warps_that_take_parts():
+    """Warps copy, multiply and store apart; warpgroups lend each other registers."""
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    m, n, k = 200, 136, 96
+    a, b, c = torch.randn(m, k).half(), torch.randn(n, k).half(), torch.zeros(m, n).half()
+    blocks = ((a, [64, 32]), (b, [64, 32]), (c, [64, 64]))
+    maps = [TensorDescriptor(x, x.shape, x.stride(), block) for x, block in blocks]
+    specialised_kernel[(3,)](*maps, m, n, k, M=64, N=64, K=32, num_stages=3)
+    torch.testing.assert_close(c.float(), a.float() @ b.float().T, atol=4e-2, rtol=1e-2)
+
+
+@triton.jit
 def device_descriptor_kernel(a_ptr, b_ptr, c_ptr, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     a = tl.make_tensor_descriptor(a_ptr, shape=[m, k], strides=[k, 1], block_shape=[M, K])
     b = tl.make_tensor_descriptor(b_ptr, shape=[n, k], strides=[k, 1], block_shape=[N, K])
@@ -281,7 +304,7 @@ def libdevice():
 
 PROGRAMS = (
     add, softmax, matmul, matmul_fp8, dropout, layer_norm, attention, grouped_gemm, persistent_host_descriptors,
-    device_descriptors, libdevice,
+    device_descriptors, libdevice, warps_that_take_parts,
 )  # fmt: skip
 
 
