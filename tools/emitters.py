@@ -1,142 +1,147 @@
 #!/usr/bin/env python3
-"""Do the tests notice a defect in the code generator? Defects of each lowering and emitter, one at a time, against the tests that concern it.
+"""Do the tests notice a defect in the code generator? Defects of each lowering, emitter and body, one at a time, against the tests
+that execute the statement that has it, the quickest first.
 
-    python tools/emitters.py [FILE...] [--thin N] [--jobs N] [--only PATTERN] [--quick] [--list]
+    python tools/emitters.py [FILE...] [--only PATTERN] [--thin N] [--tests PATH...] [--most SECONDS] [--keep FOLDER] [--jobs N] [--list]
 
-FILE is a name in ptxsim/engine/compiled (`codegen/port`, `ir/emitter`; all of codegen and ir without any). Printed is a line for each defect
-that is not noticed by results, and a table by file: defects that tests of results notice (a wrong value, a finding, an exception, a
-crash, an endless loop), those that only the kept text of tests/data/ir and native_forms.tsv notices, those that stand in
-tools/data/defects.tsv as equivalent, each with its reason, and those that are missed. Exit status 1 if any is missed.
+FILE is a name in ptxsim/engine/compiled (`codegen/port`, `ir/emitter`; all of codegen, ir, tensor and runtime without any). Printed is
+a line for each defect that no test of results notices, and a table by file: defects that tests of results notice (a wrong value, a
+finding, an exception, a crash), those that make a test endless (it takes 20 times its processor time and 5 s, or sleeps for minutes),
+those that only the kept text of tests/data/ir and native_forms.tsv notices, those that stand in tools/data/defects.tsv as
+equivalent, each with its reason, and those that are missed. Exit status 1 if any is missed.
 """
 
 from __future__ import annotations
 
 import argparse
-import atexit
-import contextlib
 import csv
+import hashlib
 import os
+import pickle
 import re
-import signal
 import sys
 import tempfile
-import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
-from mutants.defects import Defect, defects  # noqa: E402
-
 FOLDER = ROOT / "ptxsim" / "engine" / "compiled"
 KNOWN = ROOT / "tools" / "data" / "defects.tsv"
-SECONDS = 300  # after which a defect has made something endless
-OUTCOMES = ("results", "text", "equivalent", "missed")
-# Folders of cases and files of tests/engine that concern a file; "": every other.
-CONCERNED = {
-    "barrier": ("barriers", "barrier_events"),
-    "bulk": ("bulk tensor_copy", "bulk_copies bulk_groups"),
-    "cluster_barrier": ("clusters", "cluster_barrier"),
-    "cp_async": ("cp_async", "lane_copies"),
-    "mbarrier": ("mbarrier", "mbarriers"),
-    "pieces": ("wgmma tcgen05 memory", "product tensor_products warpgroup"),
-    "warp_matrix": ("ldmatrix mma wmma", "compiled_matrix wmma_events fragments_alike"),
-    "warpgroup": ("wgmma", "warpgroup product"),
-    "": ("scalar memory atomics warp control barriers", "compiled compiled_code registers_alike splits slow_path detour_events half_conversion alike"),
-}  # fmt: skip
+FOLDERS = ("codegen", "ir", "tensor", "runtime")
+OUTCOMES = ("results", "endless", "text", "equivalent", "missed")
+# What may notice a defect: these know of no defects, and run in one process.
+ENGINE = (
+    "assembled_accesses", "barrier_events", "bulk_copies", "bulk_groups", "cluster_barrier", "compiled", "compiled_code",
+    "compiled_matrix", "detour_events", "fragments_alike", "half_conversion", "lane_copies", "mbarriers", "native_code", "product",
+    "registers_alike", "slow_path", "splits", "tensor_products", "warpgroup", "wmma_events",
+)  # fmt: skip
+TESTS = (
+    "tests/cases", *(f"tests/engine/test_{name}.py" for name in ENGINE), "tests/instructions/test_reference.py",
+    "tests/instructions/test_matrix_runs.py", "tests/instructions/tcgen05",
+)  # fmt: skip
+TEXT = "tests/engine/test_native_code.py"
+# What of the store a file's defects concern: bodies are exported, or called from Python; what every program needs is the run time.
+BODIES = ("export", "body", "runtime")
 
 
-def tests(file: str) -> tuple[list[list[str]], list[str]]:
-    """Tests of results that concern a file, those that tell most first, and tests of kept text."""
-    folders, names = CONCERNED.get(file, CONCERNED[""])
-    cases = [path for folder in folders.split() for path in sorted((ROOT / "tests" / "cases" / folder).glob("*.ptx"))]
-
-    def nodes(test: str) -> list[str]:
-        return [f"{test}[{path.relative_to(ROOT)}]" for path in cases]
-
-    text = "tests/engine/test_native_code.py::test_"
-    own = [f"tests/engine/test_{name}.py" for name in names.split() if name != "alike"]
-    forms = ["tests/instructions/test_reference.py"] if names.endswith("alike") else []
-    return [
-        nodes("tests/cases/test_cases.py::test_file_does_what_it_says"),
-        [*own, *forms, "-m", "not slow or thin"],
-        nodes("tests/engine/test_alike.py::test_all_ways_to_run_a_file"),
-    ], [text + name for name in ("ir_of_kernels", "long_effects_are_shared", "which_forms_are_native[0]")]  # fmt: skip
+def every() -> list[Path]:
+    """The files that may have defects."""
+    return sorted(path for name in FOLDERS for path in FOLDER.glob(f"{name}/*.py"))
 
 
-def quietly(stages: list[list[str]]) -> bool:
-    """Whether all tests pass."""
-    import pytest
-
-    return all(pytest.main(["-q", "-x", "-n0", "-p", "no:cacheprovider", *stage]) == 0 for stage in stages)
+def module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
-def judge(defect: Defect, known: dict[str, str], quick: bool) -> str:
-    """What notices a defect; called in a process of its own."""
-    from ptxsim.engine.compiled.library import library
-
-    # What the store knows was made without the defect. Helpers are made by ir alone.
-    key, concerned = library().jit.key, ("kernel",) if ".codegen." in defect.module else ("kernel", "helper")
-    library().jit.key = lambda *parts: key(*parts, *[str(defect)] * (parts[0] in concerned))  # type: ignore[method-assign]
-    try:
-        defect.install()
-    except ValueError:
-        return "results"  # no function any more
-    results, text = tests(defect.module.rpartition(".")[2])
-    if quick:
-        results, text = results[:1], text[:-1]
-    if not quietly(results):
-        return "results"
-    if not quietly([text]):
-        return "text"
-    return "equivalent" if defect.name in known else "missed"
-
-
-def forked(defect: Defect, known: dict[str, str], quick: bool) -> tuple[int, int]:
-    """The process that judges, which ends with the number of an outcome, and where it may be late."""
-    process = os.fork()
-    if process:
-        return process, int(time.monotonic()) + SECONDS
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), 1)
-        os.dup2(nowhere.fileno(), 2)
-    code = OUTCOMES.index("results")
-    with contextlib.suppress(BaseException):
-        code = OUTCOMES.index(judge(defect, known, quick))
-    os._exit(code)
-
-
-def stop(processes: Iterable[int]) -> None:
-    for process in processes:
-        os.kill(process, signal.SIGKILL)
-
-
-def outcomes(found: list[Defect], known: dict[str, str], jobs: int, quick: bool) -> Iterator[tuple[Defect, str]]:
-    """What notices each of the defects, as it becomes known."""
-    waiting, running = found[::-1], dict[int, tuple[Defect, int]]()
-    atexit.register(stop, running)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    while waiting or running:
-        while waiting and len(running) < jobs:
-            process, end = forked(waiting[-1], known, quick)
-            running[process] = waiting.pop(), end
-        time.sleep(0.05)
-        for process, (defect, end) in list(running.items()):
-            done, status = os.waitpid(process, os.WNOHANG)
-            if not done and time.monotonic() > end:
-                os.kill(process, signal.SIGKILL)
-            elif done:
-                del running[process]
-                ended = os.WIFEXITED(status)  # by a signal: a crash, or endless
-                yield defect, OUTCOMES[os.WEXITSTATUS(status)] if ended else "results"
+def parts(module: str) -> tuple[str, ...]:
+    """Kinds of keys of the store whose code a module writes."""
+    return ("kernel", "helper", *BODIES * (".runtime." in module and not module.endswith(".access")))
 
 
 def equivalent() -> dict[str, str]:
     """Names of defects that change nothing, with the reasons."""
     with KNOWN.open(newline="") as lines:
         return {row["defect"]: row["reason"] for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)}
+
+
+def warm() -> None:
+    """What every fork would do first: imports, tables, the grammar. No native code, which would be known without a defect."""
+    from ptxsim.session.ptxfile.file import Options, run_file
+
+    os.environ["PTXSIM_BODIES"] = "python"
+    for path in sorted((ROOT / "tests" / "cases").rglob("*.ptx"))[::20]:
+        run_file(path, options=Options(checks="all", engine="interpreter", banks=True))
+    del os.environ["PTXSIM_BODIES"]
+
+
+class Trial:
+    """The plugin of pytest that tries defects in place of running the tests that were collected."""
+
+    def __init__(self, given: argparse.Namespace, folder: Path, paths: list[Path]):
+        self.given, self.folder, self.table = given, folder, defaultdict[str, Counter[str]](Counter)
+        self.paths = {module(path): path for path in paths}
+
+    def pytest_runtestloop(self, session) -> bool:  # type: ignore[no-untyped-def]
+        """Instead of pytest's."""
+        from mutants.defects import defects
+        from mutants.forks import Listener, Test, judge, keep_text
+
+        given, known, listener = self.given, equivalent(), Listener()
+        session.config.pluginmanager.register(listener)
+        keep_text(self.folder)
+        found = [
+            defect
+            for module, path in self.paths.items()
+            for defect in defects(module, path.read_text())
+            if re.search(given.only, str(defect))
+        ][:: given.thin]
+        tests = [Test(item) for item in session.items]
+        warm()
+        self._measure(tests, listener)
+        for test in tests:
+            if test.failed:
+                print(f"fails without a defect: {test.item.nodeid}", flush=True)
+        tests = [test for test in tests if not test.failed]
+        for verdict in judge(
+            found, tests, lambda defect: parts(defect.module), lambda name: name.startswith(TEXT), given.jobs, given.most, listener
+        ):  # fmt: skip
+            defect, outcome = verdict.defect, verdict.outcome
+            outcome = "equivalent" if outcome == "missed" and defect.name in known else outcome
+            self.table[defect.module.removeprefix("ptxsim.engine.compiled.")][outcome] += 1
+            if outcome not in ("results", "equivalent"):
+                print(f"{outcome}: {defect}{verdict.test and f' by {verdict.test}'}", flush=True)
+            if given.verbose:
+                print(f"   {outcome}: {defect} by {verdict.test}", flush=True)
+        return True
+
+    def _measure(self, tests, listener) -> None:  # type: ignore[no-untyped-def]
+        """What the tests execute without a defect; kept for as long as no file is another."""
+        from mutants.forks import measure
+
+        digest = hashlib.blake2b(repr([test.item.nodeid for test in tests]).encode(), digest_size=16)
+        for path in sorted([*(ROOT / "ptxsim").rglob("*.py"), *(ROOT / "tests").rglob("*.p*")]):
+            if path.is_file() and path.suffix in (".py", ".ptx"):
+                digest.update(path.read_bytes())
+        files = {module(path): path for path in every()}
+        concerned = {part for name in self.paths for part in parts(name)}
+        kept = self.folder / f"reached.{digest.hexdigest()}.{'.'.join(sorted(concerned))}"
+        if kept.exists():
+            for test, known in zip(tests, pickle.loads(kept.read_bytes()), strict=True):
+                test.seconds, test.reached, test.failed = known
+            return
+        measure(tests, concerned, files, self.given.jobs, listener)
+        kept.write_bytes(pickle.dumps([(test.seconds, test.reached, test.failed) for test in tests]))
+
+    def print(self) -> int:
+        """The table; 1 if a defect is missed."""
+        table = self.table
+        print(f"{'':32}" + "".join(f"{name:>12}" for name in ("defects", *OUTCOMES)))
+        table["all"] = sum(table.values(), Counter())
+        for name, counts in table.items():
+            print(f"{name:32}" + "".join(f"{n:12}" for n in (counts.total(), *(counts[each] for each in OUTCOMES))))
+        return 1 if table["all"]["missed"] else 0
 
 
 def main() -> int:
@@ -149,45 +154,50 @@ def main() -> int:
         "--only", default="", metavar="PATTERN", help="defects whose line this regular expression finds"
     )
     parser.add_argument(
-        "--quick", action="store_true", help="cases and kept IR alone: the first thing that a person runs"
+        "--most", type=float, default=60, metavar="SECONDS", help="of tests that are tried on one defect (60)"
     )
+    parser.add_argument("--tests", nargs="+", default=TESTS, metavar="PATH", help="in place of those that it knows of")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="for code and for what tests execute, until next time"
+    )
+    parser.add_argument("--verbose", action="store_true", help="also what notices the others")
     parser.add_argument("--list", action="store_true", help="only print the defects")
     given = parser.parse_args()
+    paths = [FOLDER / f"{name}.py" for name in given.files] or every()
     os.chdir(ROOT)
-    paths = [FOLDER / f"{name}.py" for name in given.files] or sorted(
-        [*FOLDER.glob("codegen/*.py"), *FOLDER.glob("ir/*.py")]
-    )
-    found = [
-        defect
-        for path in paths
-        for defect in defects(".".join(path.relative_to(ROOT).with_suffix("").parts), path.read_text())
-        if re.search(given.only, str(defect))
-    ][:: given.thin]
     if given.list:
-        print(*found, sep="\n")
+        from mutants.defects import defects
+
+        for path in paths:
+            print(*defects(module(path), path.read_text()), sep="\n")
         return 0
-    warm(paths)
-    known = equivalent()
-    table: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for defect, outcome in outcomes(found, known, given.jobs, given.quick):
-        table[defect.module.removeprefix("ptxsim.engine.compiled.")][outcome] += 1
-        if outcome in ("text", "missed"):
-            print(f"{outcome}: {defect}", flush=True)
-    print(f"{'':24}" + "".join(f"{name:>12}" for name in ("defects", *OUTCOMES)))
-    table["all"] = sum(table.values(), Counter())
-    for name, counts in table.items():
-        print(f"{name:24}" + "".join(f"{n:12}" for n in (counts.total(), *(counts[each] for each in OUTCOMES))))
-    return 1 if table["all"]["missed"] else 0
+    with tempfile.TemporaryDirectory(prefix="ptxsim-emitters-") as folder:
+        keep = (given.keep or Path(folder)).resolve()
+        keep.mkdir(parents=True, exist_ok=True)
+        os.environ["PTXSIM_CACHE_DIR"] = str(keep)
+        import pytest
 
-
-def warm(paths: list[Path]) -> None:
-    """Import what tests import and compile helpers, once for all processes. Exits where the tests fail without a defect."""
-    needed = {" ".join(tests(path.stem)[0][0]) for path in paths}
-    if not all(quietly([nodes.split()]) for nodes in needed):
-        sys.exit("the tests fail without a defect")
+        trial = Trial(given, keep, paths)
+        # Without a cache and a terminal of pytest's own.
+        code = pytest.main(
+            [
+                "-o",
+                "addopts=",
+                "-s",
+                "-p",
+                "no:cacheprovider",
+                "-p",
+                "no:terminal",
+                "-p",
+                "no:faulthandler",
+                *given.tests,
+            ],
+            [trial],
+        )
+        if code not in (0, 5):
+            sys.exit(f"pytest ended with {code}")
+        return trial.print()
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory(prefix="ptxsim-emitters-") as folder:
-        os.environ["PTXSIM_CACHE_DIR"] = folder
-        sys.exit(main())
+    sys.exit(main())

@@ -3,6 +3,7 @@
 Every test writes a defect into the code generator of an empty library; tools/emitters.py tries many more.
 """
 
+import subprocess
 import sys
 from types import ModuleType
 
@@ -17,7 +18,7 @@ from ptxsim.instructions import offer_families
 from ptxsim.isa import registry
 from ptxsim.session.ptxfile.file import FileRun, Options, run_file
 from tests.engine.programs import body, compare, run
-from tests.helpers import CASES
+from tests.helpers import CASES, ROOT
 
 # What a method of the emitter is wanted for.
 STATEMENTS = {
@@ -172,6 +173,17 @@ def test_defects_that_are_said_to_be_equivalent_are_there():
     }
     assert known and known.keys() <= there, known.keys() - there
     assert all(known.values())
+
+
+@pytest.mark.slow
+def test_what_does_not_end_is_said_apart():
+    """By one test, in a process with an empty store."""
+    test = "tests/engine/test_native_code.py::test_long_effects_are_shared"
+    only = r"undo: statement dropped: self\._known\.popitem"
+    command = [sys.executable, "tools/emitters.py", "ir/emitter", "--only", only, "--jobs", "1", "--tests", test]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    heads, *_, counts = done.stdout.splitlines()[-3:]
+    assert dict(zip(heads.split(), map(int, counts.split()[1:])))["endless"] == 1, done.stdout
 
 
 def test_defects_are_put_in(monkeypatch):

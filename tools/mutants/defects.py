@@ -12,6 +12,8 @@ from functools import cached_property
 from types import CodeType, FunctionType
 from typing import Any
 
+from ptxsim.jit.translator import functions_of
+
 OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.FloorDiv: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
     ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitOr, ast.Mod: ast.Add,
@@ -32,15 +34,17 @@ LAST_TWO = {"where"}  # calls whose second and third argument are alike
 
 @dataclass(frozen=True)
 class Defect:
-    """`code` replaces that of the function with this dotted name in the module; `shown` is the changed code, `text` its line as it was."""
+    """`changed` takes the place of the function with this dotted name in the module; `shown` is the changed code, `text` its line as
+    it was, `statement` the line where the statement begins that has it."""
 
     module: str
     function: str
     line: int
+    statement: int
     text: str
     kind: str
     shown: str
-    code: CodeType
+    changed: ast.FunctionDef
 
     @property
     def name(self) -> str:
@@ -51,30 +55,41 @@ class Defect:
         return f"{self.name} (line {self.line})"
 
     def install(self) -> None:
-        """Put it in, for good. Raises ValueError where the function would need other variables of what is around it."""
-        found: Any = importlib.import_module(self.module)
-        for name in self.function.split("."):
-            found = vars(found)[name] if isinstance(found, type) else getattr(found, name)
-        found = getattr(found, "fget", None) or (found.func if isinstance(found, cached_property) else found)
-        while hasattr(found, "__wrapped__"):
-            found = found.__wrapped__
-        assert isinstance(found, FunctionType), self
-        found.__code__ = self.code
+        """Put it in, for good: into what Python calls, and into what bodies are translated from."""
+        function = function_of(self.module, self.function)
+        first, file = function.__code__.co_firstlineno, function.__code__.co_filename
+        function.__code__ = compiled(self.changed, self.function, function.__code__)
+        if (trees := functions_of(file) if file.endswith(".py") else {}).get(first) is not None:
+            trees[first] = self.changed
+
+
+def function_of(module: str, name: str) -> FunctionType:
+    """The function with a dotted name in a module, whatever decorates it."""
+    found: Any = importlib.import_module(module)
+    for each in name.split("."):
+        found = vars(found)[each] if isinstance(found, type) else getattr(found, each)
+    found = getattr(found, "fget", None) or (found.func if isinstance(found, cached_property) else found)
+    while hasattr(found, "__wrapped__"):
+        found = found.__wrapped__
+    assert isinstance(found, FunctionType), name
+    return found
 
 
 def defects(module: str, source: str) -> Iterator[Defect]:
     """Every defect of a module's functions, in the order of the text."""
     tree, lines = ast.parse(source), source.splitlines()
-    for name, function in _functions(tree):
-        for node in _places(function):
-            for kind, changed in _changes(node):
-                shown = ast.unparse(node if kind == "statement dropped" else changed).partition("\n")[0][:100]
-                code = _compiled(function, node, changed)
-                if code is not None:
-                    yield Defect(module, name, node.lineno, lines[node.lineno - 1].strip(), kind, shown, code)
+    for name, function in functions(tree):
+        for node, statement in _places(function):
+            for kind, new in _changes(node):
+                shown = ast.unparse(node if kind == "statement dropped" else new).partition("\n")[0][:100]
+                changed = _replaced(function, node, new)
+                if _is_python(changed):
+                    text = lines[node.lineno - 1].strip()
+                    yield Defect(module, name, node.lineno, statement, text, kind, shown, changed)
 
 
-def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+def functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Functions of a module and methods of its classes, with their dotted names."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             yield node.name, node
@@ -82,16 +97,26 @@ def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
             yield from ((f"{node.name}.{each.name}", each) for each in node.body if isinstance(each, ast.FunctionDef))
 
 
-def _places(function: ast.FunctionDef) -> Iterator[Any]:
-    """Expressions and statements of a body, but for what only makes messages, names types or is documentation."""
-    waiting: list[ast.AST] = [*function.body[ast.get_docstring(function) is not None :][::-1]]
+def _places(function: ast.FunctionDef) -> Iterator[tuple[Any, int]]:
+    """Expressions and statements of a body, each with the line of its statement; but for what only makes messages, guards against
+    a caller's mistake, names types or is documentation."""
+    waiting: list[tuple[ast.AST, int]] = [(node, node.lineno) for node in _statements(function)[::-1]]
     while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Raise | ast.Assert | ast.FunctionDef):
+        node, statement = waiting.pop()
+        if isinstance(node, ast.Raise | ast.Assert) or (isinstance(node, ast.keyword) and node.arg == "strict"):
             continue
-        yield node
+        if isinstance(node, ast.stmt):
+            statement = node.lineno
+        if isinstance(node, ast.FunctionDef):
+            waiting += [(child, statement) for child in _statements(node)[::-1]]
+            continue
+        yield node, statement
         annotation = node.annotation if isinstance(node, ast.AnnAssign) else None
-        waiting += [child for child in ast.iter_child_nodes(node) if child is not annotation][::-1]
+        waiting += [(child, statement) for child in ast.iter_child_nodes(node) if child is not annotation][::-1]
+
+
+def _statements(function: ast.FunctionDef) -> list[ast.stmt]:
+    return function.body[ast.get_docstring(function) is not None :]
 
 
 def _changes(node: Any) -> Iterator[tuple[str, ast.AST]]:
@@ -130,13 +155,30 @@ def _changes(node: Any) -> Iterator[tuple[str, ast.AST]]:
             yield "statement dropped", ast.Expr(ast.Constant(None))
 
 
-def _compiled(function: ast.FunctionDef, old: ast.AST, new: ast.AST) -> CodeType | None:
-    """The code of a function with a node replaced; None where the result is no Python."""
-    memo = {id(old): ast.copy_location(copy.deepcopy(new), old)}  # a copy that has this in the node's place
-    changed = copy.deepcopy(function, memo)
-    changed.decorator_list = []
+def _replaced(function: ast.FunctionDef, old: ast.AST, new: ast.AST) -> ast.FunctionDef:
+    """A copy of a function that has another node in a node's place."""
+    memo = {id(old): ast.copy_location(copy.deepcopy(new), old)}
+    return ast.fix_missing_locations(copy.deepcopy(function, memo))
+
+
+def _is_python(function: ast.FunctionDef) -> bool:
     try:
-        code = compile(ast.fix_missing_locations(ast.Module([changed], [])), "<defect>", "exec")
+        compiled(function, "f")
     except (SyntaxError, ValueError, TypeError):
-        return None
-    return next(each for each in code.co_consts if isinstance(each, CodeType) and each.co_name == function.name)
+        return False
+    return True
+
+
+def compiled(function: ast.FunctionDef, name: str, place: CodeType | None = None) -> CodeType:
+    """The code of a function, with the place of another code; `name` tells whether it is a method, which may name its class."""
+    plain = copy.copy(function)
+    plain.decorator_list = []
+    if place is not None and "__class__" in place.co_freevars:  # also where `super()` is not called any more
+        plain.body = [*function.body, *ast.parse("if False: __class__").body]
+    outer: ast.stmt = plain
+    if "." in name:
+        outer = ast.copy_location(ast.ClassDef(name.partition(".")[0], [], [], [plain], []), function)
+    code = compile(ast.Module([outer], []), "<defect>", "exec")
+    for _ in name.split("."):
+        code = next(each for each in code.co_consts if isinstance(each, CodeType))
+    return code.replace(co_firstlineno=place.co_firstlineno, co_filename=place.co_filename) if place else code
