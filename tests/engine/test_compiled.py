@@ -34,6 +34,9 @@ def test_many_random_kernels(part, writer, seed, block, banks, order):
         "ld.global.u32 %r4, [%d0+3];",  # misaligned
         "add.u64 %d0, %d0, 4096; ld.global.u32 %r4, [%d0];",  # past the end
         "st.shared.u32 [%r8+1024], %r4;",
+        "ld.shared.u16 %h0, [%r8+1];",
+        "ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r8+8];",
+        "mov.u64 %d3, own; ld.local.u32 %r4, [%d3+64];",  # behind the last word
         "st.global.u32 [%d0], %r0; mov.u32 %r4, 7; @%p0 ld.global.u32 %r4, [%d0+2]; mov.u32 %r5, 9;",
         "setp.eq.u32 %p2, %r0, 37; @%p2 trap;",
         "setp.lt.u32 %p2, %r0, 5; @%p2 bra L; bar.sync 0; L: bar.sync 0;",  # divergent barrier

@@ -16,7 +16,7 @@ def singles() -> np.ndarray:
     middles = np.append((numbers[1:] + numbers[:-1]) / 2, 65520)
     words = np.concatenate([numbers, middles]).view(np.uint32)
     brains = (
-        np.arange(0, 0x7F81, dtype=np.uint32)[:, None] << 16 | np.array([0, 0x7FFF, 0x8000, 0x8001], np.uint32)
+        np.arange(0, 0x7F81, dtype=np.uint32)[:, None] << 16 | np.array([0, 1, 0x7FFF, 0x8000, 0x8001], np.uint32)
     ).ravel()
     near = np.concatenate([words, words + 1, np.maximum(words, 1) - 1, brains])
     near = np.resize(near, -(-len(near) // 32) * 32)

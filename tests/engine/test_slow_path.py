@@ -29,6 +29,7 @@ MISSING, UNUSUAL = "no native lowering", "a fault or a case that native code lea
         ("setp.ne.u32 %p2, %r0, %r0; @%p2 isspacep.shared %p2, %d0;", []),
         ("setp.lt.u32 %p2, %r0, 5; @%p2 isspacep.shared %p2, %d0; selp.b32 %r4, 1, 2, %p2;", [("isspacep.shared", 2, MISSING)]),
         ("ld.global.u32 %r4, [%d0+3];", [("ld.global.u32", 1, UNUSUAL)]),
+        ("mov.u64 %d3, own; cvta.local.u64 %d3, %d3; st.u32 [%d3+4], %r0; ld.u32 %r4, [%d3+4];", []),
         ("bar.sync 1, 64;", []),
         ("mov.u32 %r4, 1; bar.sync %r4;", []),
     ],

@@ -30,8 +30,7 @@ class Begin:
             raise CannotEmit("a mask of bytes")
         if self.given.get("left") is not None:
             raise CannotEmit("bytes that are not read")
-        draws = self.e.let(f"getelementptr i8, ptr %context, i64 {CONTEXT['draws']}")
-        w.bail_unless(self.e.let(f"icmp eq i64 {self.e.let(f'load i64, ptr {draws}')}, 0"))
+        w.bail_unless(self.e.let(f"icmp eq i64 {self.e.field('%context', CONTEXT['draws'], 'i64')}, 0"))
 
     @property
     def what(self) -> int:
@@ -101,7 +100,7 @@ def tensor(w: FunctionWriter, op: Op) -> None:
     slot = w.stack_slot("bulk at", f"[{RANKS + SPATIAL} x <32 x i64>]")
     numbers = [*coordinates, *[0] * (RANKS - len(coordinates)), *(begin.given.get("offsets") or [])]
     for i, value in enumerate([*numbers, *[0] * (RANKS + SPATIAL - len(numbers))]):
-        at = e.let(f"getelementptr i8, ptr {slot}, i64 {8 * LANES * i}")
+        at = e.at(slot, 8 * LANES * i)
         e.line(f"  store <32 x i64> {begin.wide(value).text}, ptr {at}, align 64")
     op_name = str(words["op"]) if words.get("op") else None
     allowed = 0 if op_name is None else ALLOWED[list(OPERATIONS).index(op_name)]

@@ -27,7 +27,7 @@ def copy(w: FunctionWriter, op: Op) -> None:
     """A copy begins. Both sides are checked first: nothing may have been done where the slow path is taken."""
     to, source, size, count, ignore = w.sources(op)
     e, lanes = w.emitter, _lanes(w, op)
-    draws = e.let(f"load i64, ptr {_at(w, '%context', CONTEXT['draws'])}")
+    draws = e.field("%context", CONTEXT["draws"], "i64")
     w.bail_unless(e.let(f"icmp eq i64 {draws}, 0"))
     reading = _reading(w, lanes, size, count, ignore)
     to = to & 0xFFFFFFFF
@@ -35,7 +35,7 @@ def copy(w: FunctionWriter, op: Op) -> None:
     EmitPort(w, reading, silent=True).load("global", source, TYPES["u32"], size // 4)
     reads = Value(e, e.let(f"bitcast i32 {reading} to <32 x i1>"), "pred")
     counts = e.where(reads, e.splat(size, "u32"), e.splat(0, "u32"))
-    shared, to = e.let(f"load i64, ptr {_at(w, '%warp', WARP['shared'])}"), w.shared_name(to)
+    shared, to = e.field("%warp", WARP["shared"], "i64"), w.shared_name(to)
     begun = _call(
         w, "i1", "issue_copy", ("ptr", "%warp"), ("i32", str(op.site)), ("i32", str(size)), ("i32", lanes), ("i64", shared),
         _row(w, "counts", counts), _row(w, "to", to), _row(w, "source", source),
@@ -48,9 +48,9 @@ def copy(w: FunctionWriter, op: Op) -> None:
 @lowers("cp_async_commit", "bulk_commit")
 def commit(w: FunctionWriter, op: Op) -> None:
     lanes = _lanes(w, op)
-    live = w.emitter.let(f"load i32, ptr {_at(w, '%warp', WARP['live'])}")
+    live = w.emitter.field("%warp", WARP["live"], "i32")
     assert op.synchronises is not None
-    groups = _at(w, "%warp", GROUPS[op.synchronises.mechanism])
+    groups = w.emitter.at("%warp", GROUPS[op.synchronises.mechanism])
     _call(w, "void", "commit_group", ("ptr", groups), ("i32", live), ("i32", lanes))
 
 
@@ -64,7 +64,7 @@ def wait(w: FunctionWriter, op: Op) -> None:
         name, last = "wait_for_groups", ("i32", str(max(sources[0], 0)))
     else:
         name = "wait_for_copies"
-        last = ("i64", e.let(f"load i64, ptr {_at(w, '%warp', WARP['copies'] + COPIES['issued'])}"))
+        last = ("i64", e.field("%warp", WARP["copies"] + COPIES["issued"], "i64"))
     _call(w, "void", name, ("ptr", "%context"), ("ptr", "%warp"), ("i32", lanes), last)
 
 
@@ -73,10 +73,6 @@ def _lanes(w: FunctionWriter, op: Op) -> str:
     guard = w.guard(op)
     w.save_before_bail()
     return w.mask if guard is None else w.word(guard)
-
-
-def _at(w: FunctionWriter, base: str, offset: int) -> str:
-    return w.emitter.let(f"getelementptr i8, ptr {base}, i64 {offset}")
 
 
 def _row(w: FunctionWriter, name: str, value: Value) -> Typed:

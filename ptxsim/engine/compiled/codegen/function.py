@@ -125,8 +125,7 @@ class FunctionWriter(OperandWriter):
         if guard is not None:
             e.line(f"  br i1 {self.none_of(guard)}, label %good{n}, label %slow{n}")
             e.line(f"slow{n}:")
-        at = e.let(f"getelementptr i8, ptr %context, i64 {CONTEXT['python']}")
-        goes_on = e.let(f"call i32 {e.let(f'load ptr, ptr {at}')}(ptr %warp, i32 {self.op.site})")
+        goes_on = e.let(f"call i32 {e.field('%context', CONTEXT['python'], 'ptr')}(ptr %warp, i32 {self.op.site})")
         e.line(f"  br i1 {e.let(f'icmp eq i32 {goes_on}, 1')}, label %good{n}, label %bad{n}")
         e.line(f"bad{n}:")
         e.line(f"  ret i32 {abi.BAIL}")

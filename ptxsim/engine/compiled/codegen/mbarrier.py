@@ -116,8 +116,7 @@ class EmitMBarriers:
     def _tell(self, event: Event, places: Value, phase: Value | None = None, lanes: str | None = None) -> None:
         if self.w.options.wanted.has(event, Space.SHARED):
             e = self.e
-            at = e.let(f"getelementptr i8, ptr %warp, i64 {WARP['cluster']}")
-            named = places - self.w.spread(e.let(f"load i64, ptr {at}"), "u64")
+            named = places - self.w.spread(e.field("%warp", WARP["cluster"], "i64"), "u64")
             if phase is not None:
                 named = named + ((phase & 1) << ODD_PHASE)
             self.w.event_at(event, Space.SHARED, 8, self.port.guard if lanes is None else lanes, named)

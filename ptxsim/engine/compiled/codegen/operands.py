@@ -157,7 +157,7 @@ class OperandWriter:
         return Value(e, e.let(f"load {e.vector(kind)}, ptr {at}, align {min(64, 32 * t.bytes)}"), kind)
 
     def _at(self, offset: int) -> str:
-        return self.emitter.let(f"getelementptr i8, ptr %warp, i64 {offset}")
+        return self.emitter.at("%warp", offset)
 
     def _register(self, operand: Register) -> Any:
         e, raw, t = self.emitter, self._slot(operand.slot), operand.type

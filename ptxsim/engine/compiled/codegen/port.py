@@ -156,7 +156,7 @@ class EmitPort:
         stray = ((members & here) >> index & 1) == 0
         if self.guard != "-1":
             stray = stray & self.active()
-        at, flips = (e.let(f"getelementptr i8, ptr %context, i64 {CONTEXT[name]}") for name in ("strayed", "garbage"))
+        at, flips = (e.at("%context", CONTEXT[name]) for name in ("strayed", "garbage"))
         known = e.let(f"getelementptr i8, ptr {e.let(f'load ptr, ptr {at}')}, i64 {w.op.site}")
         is_known = e.let(f"icmp ne i8 {e.let(f'load i8, ptr {known}')}, 0")
         w.save_before_bail()

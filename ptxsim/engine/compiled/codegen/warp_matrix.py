@@ -81,7 +81,7 @@ def _product(w: FunctionWriter, op: Op) -> None:
     kind = kind_of(TYPES[register_type(p.d.type)])
     found = []
     for i in range(p.d.words):
-        at = e.let(f"getelementptr i8, ptr {result}, i64 {128 * i}")
+        at = e.at(result, 128 * i)
         found.append(Value(e, e.let(f"load {e.vector(kind)}, ptr {at}, align 64"), kind))
     w.deliver(op, found)
 
@@ -92,7 +92,7 @@ def _words(w: FunctionWriter, letter: str, registers: Sequence[Value]) -> str:
     slot = w.stack_slot(f"product.{letter}.{len(registers)}", f"[{len(registers) * 32} x i32]")
     for i, value in enumerate(registers):
         raw = w.raw(value)
-        at = e.let(f"getelementptr i8, ptr {slot}, i64 {128 * i}")
+        at = e.at(slot, 128 * i)
         e.line(f"  store {raw.type} {raw.text}, ptr {at}, align 64")
     return slot
 

@@ -63,6 +63,23 @@ class Emitter:
         self.lines.append(f"  {name} = {expression}")
         return name
 
+    def at(self, base: str, number: int | str, t: str = "i8") -> str:
+        """The address of an element of an array, of bytes by default."""
+        return self.let(f"getelementptr {t}, ptr {base}, i64 {number}")
+
+    def field(self, base: str, offset: int | str, t: str) -> str:
+        """What a record holds at an offset."""
+        return self.let(f"load {t}, ptr {self.at(base, offset)}")
+
+    def entry(self, table: str, number: int | str) -> str:
+        """An entry of a table of i32, as i64."""
+        at = self.at(table, number, "i32")
+        return self.let(f"sext i32 {self.let(f'load i32, ptr {at}, align 4')} to i64")
+
+    def function(self, head: str) -> str:
+        """The text of the function that has been printed."""
+        return "\n".join([f"define {head} #0 {{", "entry:", *self.stack_slots, *self.lines, "}\n"])
+
     def stack_slot(self, t: str) -> str:
         """A place on the stack for a value of a type."""
         name = self.name()
@@ -116,12 +133,8 @@ class Emitter:
         """An operand as a value: Python numbers take the kind of their partner."""
         if isinstance(x, Value):
             return x
-        if isinstance(x, np.ndarray):
-            return self.constant(x, like)
-        if isinstance(x, bool | np.bool_) and like.kind == "pred":
-            return self.splat(bool(x), "pred")
-        if isinstance(x, int | float | np.integer | np.floating):
-            if isinstance(x, int | np.integer) and is_integer(like.kind):
+        if isinstance(x, int | float | np.integer | np.floating | np.bool_):
+            if is_integer(like.kind):
                 low = -(1 << width(like.kind) - 1) if like.kind[0] == "s" else 0
                 if not (low <= x < 1 << width(like.kind) - (like.kind[0] == "s")) and x != -1:
                     raise OverflowError(f"{x} does not fit {like.kind}")
@@ -149,8 +162,6 @@ class Emitter:
         return self.pure(f"{operator} {a.type} {a.text}, {b.text}", kind)
 
     def negative(self, x: Value) -> Value:
-        if x.kind in ("f16", "bf16"):
-            return self.pure(f"xor {x.type} {x.text}, splat (i16 -32768)", x.kind)
         if is_float(x.kind):
             return self.pure(f"fneg {x.type} {x.text}", x.kind)
         return self.arithmetic("sub", 0, x)
@@ -193,8 +204,7 @@ class Emitter:
         word = self.bits(x, "u32")
         if kind == "bf16":
             rounded = (word + 0x7FFF + (word >> 16 & 1)) >> 16
-            nan = word >> 16 & 0x8000 | 0x7FC0
-            result = self.cast(self.where((word & 0x7FFFFFFF) > 0x7F800000, nan, rounded), "u16")
+            result = self.cast(self.where((word & 0x7FFFFFFF) > 0x7F800000, 0x7FC0, rounded), "u16")
         elif self.module.half_conversion:
             half = self.pure(f"fptrunc {x.type} {x.text} to <{self.lanes} x half>", "half")
             result = self.pure(f"bitcast <{self.lanes} x half> {half.text} to {self.vector('u16')}", "u16")
@@ -229,21 +239,18 @@ class Emitter:
         source = x.kind
         if source == kind:
             return x
-        if kind == "pred":
-            return self.compare("ne", x, 0)
         if source in ("f16", "bf16"):
             return self.convert(self._single(x), kind)
         if kind in ("f16", "bf16"):
-            if source == "f64" and kind == "f16":
-                from ptxsim.numerics.scalar import single_to_odd
-
-                return self._narrow(single_to_odd(x), kind)
+            if source == "f64":
+                raise TypeError("f64 to a half, which would be rounded twice")
             return self._narrow(self.convert(x, "f32"), kind)
         if is_float(source):
             if is_float(kind):
                 operator = "fpext" if kind == "f64" else "fptrunc"
                 return self.pure(f"{operator} {x.type} {x.text} to {self.vector(kind)}", kind)
-            return self._saturating(x, kind)
+            name, back = ("fptosi.sat" if kind[0] == "s" else "fptoui.sat"), self.vector(kind)
+            return self.pure(self.call(f"{name}.{mangled(back)}.{mangled(x.type)}", back, (x.type, x.text)), kind)
         if is_float(kind):
             operator = "sitofp" if source[0] == "s" else "uitofp"
             return self.pure(f"{operator} {x.type} {x.text} to {self.vector(kind)}", kind)
@@ -298,9 +305,7 @@ class Emitter:
         a, b = self.pair(a, b)
         size, signed = width(a.kind), a.kind[0] == "s"
         if size <= 32:
-            wide = f"{'s' if signed else 'u'}64"
-            product = self.convert(a, wide) * self.convert(b, wide)
-            return self.convert(product >> size, a.kind)
+            return self.convert(self.convert(a, "u64") * self.convert(b, "u64") >> size, a.kind)
         x, y = Value(self, a.text, "u64"), Value(self, b.text, "u64")
         low_x, high_x, low_y, high_y = x & 0xFFFFFFFF, x >> 32, y & 0xFFFFFFFF, y >> 32
         middle = high_x * low_y + (low_x * low_y >> 32)
@@ -320,7 +325,7 @@ class Emitter:
         quotient = Value(self, self.pure(f"udiv {x.type} {x.text}, {y.text}", unsigned).text, a.kind)
         if a.kind[0] == "s":
             quotient = self.where((a < 0) ^ (b < 0), -quotient, quotient)
-        return self.where(zero, -1 if a.kind[0] == "s" else (1 << width(a.kind)) - 1, quotient)
+        return self.where(zero, -1, quotient)
 
     def count_leading_zeros(self, x: Value) -> Value:
         return self.pure(self.call(f"ctlz.{mangled(x.type)}", x.type, (x.type, x.text), ("i1", "false")), x.kind)
@@ -339,37 +344,22 @@ class Emitter:
         return self.pure(self.intrinsic("fma", a.kind, a.text, b.text, c.text), a.kind)
 
     def square_root(self, x: Value) -> Value:
-        if x.kind in ("f16", "bf16"):
-            return self._narrow(self.square_root(self._single(x)), x.kind)
         return self.pure(self.intrinsic("sqrt", x.kind, x.text), x.kind)
 
     def absolute(self, x: Value) -> Value:
-        if x.kind in ("f16", "bf16"):
-            return self.pure(f"and {x.type} {x.text}, splat (i16 32767)", x.kind)
         if is_float(x.kind):
             return self.pure(self.intrinsic("fabs", x.kind, x.text), x.kind)
-        if x.kind[0] == "u":
-            return x
         return self.where(x < 0, -x, x)
 
     def round_to_integral(self, x: Value, mode: str) -> Value:
-        if x.kind in ("f16", "bf16"):
-            return self._narrow(self.round_to_integral(self._single(x), mode), x.kind)
         return self.pure(self.intrinsic(_ROUNDINGS[mode], x.kind, x.text), x.kind)
 
     def float_to_int(self, x: Value, t: ScalarType | str) -> Value:
-        return self._saturating(self.convert(x, "f32") if x.kind in ("f16", "bf16") else x, kind_of(type_of(t)))
-
-    def _saturating(self, x: Value, kind: str) -> Value:
-        name = "fptosi.sat" if kind[0] == "s" else "fptoui.sat"
-        back = self.vector(kind)
-        return self.pure(self.call(f"{name}.{mangled(back)}.{mangled(x.type)}", back, (x.type, x.text)), kind)
+        return self.cast(x, t)
 
     def constant(self, values: Any, like: object) -> Value:
         array = np.asarray(values)
         kind = kind_of_dtype(array.dtype)
-        if array.ndim == 0:
-            return self.splat(array.item(), kind)
         if self.lanes != len(array):
             raise TypeError(f"a constant of {len(array)} lanes")
         t = element_type(kind)

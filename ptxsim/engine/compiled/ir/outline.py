@@ -81,7 +81,7 @@ def atomic(module: Module, t: ScalarType, update: Update, operands: int, count: 
         return value if kind == word else inner.bits(value, t)
 
     for i in range(count):
-        cell = inner.let(f"getelementptr i8, ptr %at, i64 {i * t.bytes}")
+        cell = inner.at("%at", i * t.bytes)
         before = inner.let(f"load <1 x {element}>, ptr {cell}, align {t.bytes}")
         inner.line(
             f"  store <1 x {element}> {before}, ptr {inner.let(f'getelementptr {element}, ptr %old{i}, i32 %number')}, align {t.bytes}"

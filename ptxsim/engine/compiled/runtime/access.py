@@ -8,6 +8,8 @@ does what native code cannot.
 
 from __future__ import annotations
 
+from functools import partial
+
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.pieces import Loop, spread
@@ -23,15 +25,6 @@ _KIND_OF_SPACE = {
     "generic": sum(KINDS.values()),
 }  # fmt: skip
 _SPACES = {name: str(int(Space[name.upper()])) for name in ("global", "const", "param", "shared", "local")}  # as IR
-
-
-def field(e: Emitter, base: str, offset: int, t: str) -> str:
-    """Load a field of the context or of the warp."""
-    return e.let(f"load {t}, ptr {pointer(e, base, offset)}")
-
-
-def pointer(e: Emitter, base: str, offset: int) -> str:
-    return e.let(f"getelementptr i8, ptr {base}, i64 {offset}")
 
 
 class AccessHelper:
@@ -57,10 +50,8 @@ class AccessHelper:
         arguments = SIGNATURE
         if self.write:
             arguments += "".join(f", {element} %value{i}" for i in range(self.count))
-            values = [Value(e, f"%value{i}", f"u{8 * self.size}") for i in range(self.count)]
-        if self.write:
-            self.data = self._join(values)
-            self.content = self._interleave() if self.chunks > 1 else self.data[0].text
+            self.data = self._join([Value(e, f"%value{i}", f"u{8 * self.size}") for i in range(self.count)])
+            self.content = self._interleave()
         spaces = {"shared": self._shared, "cluster": self._shared, "local": self._local, "generic": self._generic}
         spaces.get(self.space, self._arena)()
         result = (
@@ -70,9 +61,7 @@ class AccessHelper:
             if self.place
             else ("{" + ", ".join([element] * self.count) + "}" if self.count > 1 else element)
         )
-        return (
-            f"define {result} @{self.name}({arguments}) #0 {{\nentry:\n" + "\n".join(e.stack_slots + e.lines) + "\n}\n"
-        )
+        return e.function(f"{result} @{self.name}({arguments})")
 
     # ---- where the lanes point ----
 
@@ -80,10 +69,8 @@ class AccessHelper:
         """i32 of the active lanes whose offset is above `limit` (a scalar of offset's type) or misaligned; all if span is too small."""
         e = self.e
         bound = spread(self.e, limit, offset.kind)
-        bad = offset > bound
-        if self.total > 1:
-            low = Value(e, e.pure("trunc <32 x i64> %address to <32 x i32>", "u32").text, "u32")
-            bad = bad | ((low & self.total - 1) != 0)
+        low = e.pure("trunc <32 x i64> %address to <32 x i32>", "u32")
+        bad = (offset > bound) | ((low & self.total - 1) != 0)
         word = e.let(f"bitcast <32 x i1> {bad.text} to i32")
         small = e.let(f"icmp ult i64 {span}, {self.total}")
         return e.let(f"select i1 {small}, i32 %mask, i32 {e.let(f'and i32 {word}, %mask')}")
@@ -102,11 +89,11 @@ class AccessHelper:
     def _declare(self, text: str) -> None:
         self.module.declarations[text] = text
 
-    def _shared(self, window: int = 0, label: str = "shared") -> None:
+    def _shared(self, label: str = "shared") -> None:
         """Offsets are the low 32 bits, in the window of generic addresses too."""
         e = self.e
-        span = field(e, "%warp", WARP["shared_span"], "i64")
-        start = e.let(f"trunc i64 {field(e, '%warp', WARP['shared_start'], 'i64')} to i32")
+        span = e.field("%warp", WARP["shared_span"], "i64")
+        start = e.let(f"trunc i64 {e.field('%warp', WARP['shared_start'], 'i64')} to i32")
         relative = self._own() - spread(self.e, start, "u32")
         limit = e.let(f"trunc i64 {e.let(f'sub i64 {span}, {self.total}')} to i32")
         bad = self._bad(relative, limit, span)
@@ -116,7 +103,7 @@ class AccessHelper:
         else:
             self._bail(f"{label}.bad")
         e.label(f"{label}.ok")
-        self._move(field(e, "%warp", WARP["shared"], "ptr"), self._own(), _SPACES["shared"], label)
+        self._move(e.field("%warp", WARP["shared"], "ptr"), self._own(), _SPACES["shared"], label)
 
     def _own(self) -> Value:
         """Offsets in the shared memory of the executing CTA."""
@@ -124,7 +111,7 @@ class AccessHelper:
         low = e.pure("trunc <32 x i64> %address to <32 x i32>", "u32")
         if not self.cluster:
             return low
-        return low - spread(e, e.let(f"trunc i64 {field(e, '%warp', WARP['named'], 'i64')} to i32"), "u32")
+        return low - spread(e, e.let(f"trunc i64 {e.field('%warp', WARP['named'], 'i64')} to i32"), "u32")
 
     def _remote(self, label: str, limit: str, span: str) -> None:
         """Offsets in the shared memory of any CTA of the cluster, whose rank stands above them."""
@@ -132,8 +119,8 @@ class AccessHelper:
         e.label(label)
         low = e.pure("trunc <32 x i64> %address to <32 x i32>", "u32")
         which = low >> RANK_SHIFT
-        start = e.let(f"trunc i64 {field(e, '%warp', WARP['shared_start'], 'i64')} to i32")
-        ctas = e.let(f"trunc i64 {field(e, '%warp', WARP['ctas'], 'i64')} to i32")
+        start = e.let(f"trunc i64 {e.field('%warp', WARP['shared_start'], 'i64')} to i32")
+        ctas = e.let(f"trunc i64 {e.field('%warp', WARP['ctas'], 'i64')} to i32")
         offset = low & (1 << RANK_SHIFT) - 1
         word = self._bad(offset - spread(e, start, "u32"), limit, span)
         strange = e.let(f"bitcast <32 x i1> {(which >= spread(e, ctas, 'u32')).text} to i32")
@@ -141,33 +128,30 @@ class AccessHelper:
         self._branch(word, f"{label}.in", f"{label}.out")
         self._bail(f"{label}.out")
         e.label(f"{label}.in")
-        self._move(field(e, "%warp", WARP["cluster"], "ptr"), low, _SPACES["shared"], label, named=True)
+        self._move(e.field("%warp", WARP["cluster"], "ptr"), low, _SPACES["shared"], label, named=True)
 
-    def _local(self, window: int = 0, label: str = "local") -> None:
+    def _local(self, label: str = "local", window: int = 0) -> None:
         e = self.e
         offset = self.address - window if window else self.address
-        width = field(e, "%warp", WARP["local_bytes"], "i64")
+        width = e.field("%warp", WARP["local_bytes"], "i64")
         bad = self._bad(offset, e.let(f"sub i64 {width}, {self.total}"), width)
         self._branch(bad, f"{label}.ok", f"{label}.bad")
         self._bail(f"{label}.bad")
         e.label(f"{label}.ok")
-        offset = self.address - window if window else self.address
         numbers = Value(e, "<" + ", ".join(f"i32 {i}" for i in LANE_NUMBERS) + ">", "u32")
         rows = spread(self.e, e.let(f"trunc i64 {width} to i32"), "u32") * numbers
-        self._move(field(e, "%warp", WARP["local"], "ptr"), rows + e.convert(offset, "u32"), _SPACES["local"], label)
+        self._move(e.field("%warp", WARP["local"], "ptr"), rows + e.convert(offset, "u32"), _SPACES["local"], label)
 
     def _cached(self, miss: str) -> None:
         """The allocation that this instruction touched last; goes on at `hit`."""
         e = self.e
-        caches = field(e, "%context", CONTEXT["caches"], "ptr")
+        caches = e.field("%context", CONTEXT["caches"], "ptr")
         index = e.let("zext i32 %site to i64")
-        entry = e.let(f"getelementptr [2 x i64], ptr {caches}, i64 {index}")
+        entry = e.at(caches, index, "[2 x i64]")
         base = e.let(f"load i64, ptr {entry}")
-        span = field(e, entry, 8, "i64")
+        span = e.field(entry, 8, "i64")
         relative = self.address - spread(self.e, base, "u64")
-        bad = relative > spread(self.e, span, "u64")
-        if self.total > 1:
-            bad = bad | ((self.address & self.total - 1) != 0)
+        bad = (relative > spread(self.e, span, "u64")) | ((self.address & self.total - 1) != 0)
         word = e.let(f"bitcast <32 x i1> {bad.text} to i32")
         word = e.let(f"and i32 {word}, %mask")
         # An empty entry has base 0: no address is that small.
@@ -175,20 +159,16 @@ class AccessHelper:
         word = e.let(f"select i1 {empty}, i32 -1, i32 {word}")
         self._branch(word, "hit", miss)
         e.label("hit")
-        arena = field(e, "%context", CONTEXT["arena"], "i64")
+        arena = e.field("%context", CONTEXT["arena"], "i64")
         host = e.let(f"inttoptr i64 {e.let(f'add i64 {arena}, {base}')} to ptr")
-        relative = self.address - spread(self.e, base, "u64")
-        space = _SPACES.get(self.space) or self._kind_space(entry)
-        self._move(host, e.convert(relative, "u32"), space, "hit")
+        self._move(host, e.convert(relative, "u32"), self._space(base), "hit")
 
-    def _kind_space(self, entry: str) -> str:
-        """The state space (machine.event.Space) of the allocation in a cache."""
-        e = self.e
-        if not self.events:
-            return "0"
-        caches = e.let(f"load i64, ptr {entry}")
+    def _space(self, address: str) -> str:
+        """The state space (machine.event.Space) of the allocation that has an address."""
+        if not self.events or self.space in _SPACES:
+            return _SPACES.get(self.space, "0")
         self._declare(f"declare i32 @{self.prefix}space_of(ptr, i64)")
-        return e.let(f"call i32 @{self.prefix}space_of(ptr %context, i64 {caches})")
+        return self.e.let(f"call i32 @{self.prefix}space_of(ptr %context, i64 {address})")
 
     def _arena(self) -> None:
         self._cached("miss")
@@ -207,28 +187,24 @@ class AccessHelper:
             f"  call void @{name}(ptr %context, ptr {room}, i32 %mask, i64 {self.total}, i32 {_KIND_OF_SPACE[self.space]}, "
             f"i32 {refused}, i32 %site)"
         )
-        if self.space == "generic" and self.events:
-            lane = e.let("call i32 @llvm.cttz.i32(i32 %mask, i1 false)")
-            self._declare("declare i32 @llvm.cttz.i32(i32, i1)")
-            first = e.let(f"extractelement <32 x i64> %address, i32 {e.let(f'and i32 {lane}, 31')}")
-            self._declare(f"declare i32 @{self.prefix}space_of(ptr, i64)")
-            space = e.let(f"call i32 @{self.prefix}space_of(ptr %context, i64 {first})")
-        else:
-            space = _SPACES.get(self.space, "0")
-        arena = e.let(f"inttoptr i64 {field(e, '%context', CONTEXT['arena'], 'i64')} to ptr")
-        self._move(arena, self.address, space, label)
+        lane = e.let("call i32 @llvm.cttz.i32(i32 %mask, i1 false)")
+        self._declare("declare i32 @llvm.cttz.i32(i32, i1)")
+        first = e.let(f"extractelement <32 x i64> %address, i32 {e.let(f'and i32 {lane}, 31')}")
+        arena = e.let(f"inttoptr i64 {e.field('%context', CONTEXT['arena'], 'i64')} to ptr")
+        self._move(arena, self.address, self._space(first), label)
 
     def _generic(self) -> None:
         e = self.e
         self._cached("window")
         e.label("window")
-        for name, window, go in (("shared", SHARED_WINDOW, self._shared), ("local", LOCAL_WINDOW, self._local)):
+        local = partial(self._local, window=LOCAL_WINDOW)
+        for name, window, go in (("shared", SHARED_WINDOW, self._shared), ("local", LOCAL_WINDOW, local)):
             inside = (self.address - window) < WINDOW_SIZE
             word = e.let(f"bitcast <32 x i1> {inside.text} to i32")
             outside = e.let(f"and i32 {e.let(f'xor i32 {word}, -1')}, %mask")
             self._branch(outside, f"in.{name}", f"not.{name}")
             e.label(f"in.{name}")
-            go(window, f"window.{name}")
+            go(f"window.{name}")
             e.label(f"not.{name}")
         e.line("  br label %miss")
         self._missed("miss")
@@ -290,11 +266,11 @@ class AccessHelper:
         else:
             e.line(f"  store i{8 * self.total} 0, ptr {spare}, align 64")
         loop, t = Loop(e, len(LANE_NUMBERS)), element_type(offset.kind)
-        place = e.let(f"load {t}, ptr {e.let(f'getelementptr {t}, ptr {places}, i64 {loop.number}')}")
+        place = e.let(f"load {t}, ptr {e.at(places, loop.number, t)}")
         place = e.let(f"getelementptr i8, ptr {base}, {t} {place}")
         bit = e.let(f"lshr i32 %mask, {e.let(f'trunc i64 {loop.number} to i32')}")
         place = e.let(f"select i1 {e.let(f'trunc i32 {bit} to i1')}, ptr {place}, ptr {spare}")
-        own = e.let(f"getelementptr [{self.total} x i8], ptr {copy}, i64 {loop.number}")
+        own = e.at(copy, loop.number, f"[{self.total} x i8]")
         source, to = (own, place) if out else (place, own)
         word = e.let(f"load <{self.chunks} x i{8 * self.chunk}>, ptr {source}, align {self.chunk}")
         e.line(f"  store <{self.chunks} x i{8 * self.chunk}> {word}, ptr {to}, align {self.chunk}")
@@ -379,7 +355,7 @@ class AccessHelper:
         room = e.stack_slot("<32 x i64>")
         addresses = e.convert(offset, "u64") if space == _SPACES["shared"] else self.address
         if self.cluster and space == _SPACES["shared"] and not named:
-            addresses = addresses + spread(e, field(e, "%warp", WARP["named"], "i64"), "u64")
+            addresses = addresses + spread(e, e.field("%warp", WARP["named"], "i64"), "u64")
         e.line(f"  store <32 x i64> {addresses.text}, ptr {room}, align 64")
         self._declare(f"declare void @{self.prefix}event(ptr, ptr, i32, i32, i32, i32, i32, i32, ptr)")
         number = space if isinstance(space, str) else int(space)

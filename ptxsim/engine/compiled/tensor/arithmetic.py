@@ -51,6 +51,11 @@ class Arithmetic:
         return self.algorithm != "integer"
 
     @property
+    def fits(self) -> bool:
+        """Whether a whole block's terms, cut to the fraction, fit an i32."""
+        return self.fraction <= 13
+
+    @property
     def narrow(self) -> bool:
         """Whether the accumulators are f16."""
         return self.accumulator == "f16"

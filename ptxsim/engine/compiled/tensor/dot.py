@@ -8,7 +8,7 @@ infinite or NaN, engine.compiled.tensor.dot_f64 does the same in f64.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from operator import add
 
 from ptxsim.engine.compiled.ir.emitter import Emitter
@@ -38,14 +38,13 @@ class _Dot:
     def __init__(self, name: str, arithmetic: Arithmetic, module: Module):
         self.name, self.rule, self.module = name, arithmetic, module
         self.e = Emitter(module, LANES)
-        self._labels = 0
 
     def text(self) -> str:
         e = self.e
         pair = Loop(e, "%count")
-        entry = e.let(f"getelementptr [{ENTRY} x i32], ptr %table, i64 {pair.number}")
+        entry = e.at("%table", pair.number, f"[{ENTRY} x i32]")
         slow, fast0, fast1, c0, c1, d0, d1 = (
-            e.let(f"getelementptr i8, ptr %{base}, i64 {self._offset(entry, number)}")
+            e.at(f"%{base}", e.entry(entry, number))
             for number, base in enumerate(("slow", "fast", "fast", "c", "c", "d", "d"))
         )
         c = self._read(c0, c1)
@@ -53,18 +52,11 @@ class _Dot:
         self._write(run(slow, (fast0, fast1), c), d0, d1)
         pair.end()
         e.line("  ret void")
-        function = (
-            f"define internal void @{self.name}(ptr noalias %table, i64 %count, ptr noalias %slow, ptr noalias %fast, ptr %c, "
-            f"ptr %d, i32 %keep{', i32 %mask' * self.rule.upright}) #0 {{\nentry:\n"
-            + "\n".join([*e.stack_slots, *e.lines])
-            + "\n}\n"
+        function = e.function(
+            f"internal void @{self.name}(ptr noalias %table, i64 %count, ptr noalias %slow, ptr noalias %fast, ptr %c, "
+            f"ptr %d, i32 %keep{', i32 %mask' * self.rule.upright})"
         )
         return function + (dot_f64.text(f"{self.name}_careful", self.rule, self.module) if self.rule.floats else "")
-
-    def _offset(self, entry: str, number: int) -> str:
-        e = self.e
-        at = e.let(f"getelementptr i8, ptr {entry}, i64 {4 * number}")
-        return e.let(f"sext i32 {e.let(f'load i32, ptr {at}, align 4')} to i64")
 
     # ---- accumulators ----
 
@@ -104,22 +96,20 @@ class _Dot:
         e = self.e
         half = e.convert(value, "f16")
         word = e.convert(Value(e, half.text, "u16"), "u32")
-        nan = (e.bits(value, "u32") & 0x7FFFFFFF) > 0x7F800000
-        return e.where(nan, 0x7FFF, word)
+        return e.where(value == value, word, 0x7FFF)
 
     # ---- panels ----
 
     def _load(self, at: str, kind: str) -> Value:
-        e = self.e
-        return Value(e, e.let(f"load {e.vector(kind)}, ptr {at}, align {4 if kind != 's16' else 2}"), kind)
+        return Value(self.e, self.e.let(f"load {self.e.vector(kind)}, ptr {at}, align 2"), kind)
 
     def _slow(self, record: str, k: int, kind: str) -> Value:
         size, start = (4, 0) if kind == "f32" else (2, self.rule.k * LANES * 4)
-        return self._load(self.e.let(f"getelementptr i8, ptr {record}, i64 {start + k * LANES * size}"), kind)
+        return self._load(self.e.at(record, start + k * LANES * size), kind)
 
     def _fast(self, record: str, k: int, kind: str) -> Value:
         size, start = (4, 0) if kind == "f32" else (2, self.rule.k * self.rule.columns * 4)
-        at = self.e.let(f"getelementptr i8, ptr {record}, i64 {start + k * self.rule.columns * size}")
+        at = self.e.at(record, start + k * self.rule.columns * size)
         return repeated(self.e, at, kind, self.rule.columns)
 
     def _over(
@@ -128,27 +118,19 @@ class _Dot:
         """For both vectors the terms of these k, joined; `nothing` changes nothing that it is joined with. A loop, whose code
         is as fast as straight text is, and quicker made."""
         e = self.e
-        even = (n for n in (AT_ONCE, 2 * AT_ONCE) if len(ks) % n == 0 and len({b - a for a, b in zip(ks, ks[n:])}) < 2)
-        once = next(even, len(ks))
-        if once == len(ks):
-            return self._joined(ks, slow, fast, kind, term, join, [])
+        once = 2 * AT_ONCE if self.rule.sparse else AT_ONCE  # what of a block's k lies as far apart from turn to turn
         loop = Loop(e, len(ks) // once, nothing, nothing)
         step = (ks[once] - ks[0]) * (4 if kind == "f32" else 2)
         here, *there = (
             e.let(f"getelementptr i8, ptr {base}, i64 {e.let(f'mul i64 {loop.number}, {step * width}')}")
             for base, width in ((slow, LANES), (fast[0], self.rule.columns), (fast[1], self.rule.columns))
         )
-        found = self._joined(ks[:once], here, there, kind, term, join, loop.values)
-        loop.end(*found)
-        return found
-
-    def _joined(
-        self, ks: Iterable[int], slow: str, fast: Sequence[str], kind: str, term: Term, join: Join, totals: list[Value]
-    ) -> list[Value]:
-        for k in ks:
-            x = self._slow(slow, k, kind)
-            new = [term(x, self._fast(at, k, kind), i) for i, at in enumerate(fast)]
-            totals = [join(a, b) for a, b in zip(totals, new, strict=True)] if totals else new
+        totals = loop.values
+        for k in ks[:once]:
+            x = self._slow(here, k, kind)
+            new = [term(x, self._fast(at, k, kind), i) for i, at in enumerate(there)]
+            totals = [join(a, b) for a, b in zip(totals, new, strict=True)]
+        loop.end(*totals)
         return totals
 
     # ---- algorithms ----
@@ -174,18 +156,11 @@ class _Dot:
     def _halves(self, slow: str, fast: Pair, c: list[Value]) -> list[Value]:
         """Two blocks from zero, then an ordinary addition."""
         e = self.e
-        for number in range(0, len(self.rule.blocks), 2):
-            part = [e.splat(0.0, "f32")] * 2
-            for block in (number, number + 1):
-                part = self._block(slow, fast, part, block)
-            c = [a + b for a, b in zip(c, part, strict=True)]
-            if self.rule.narrow:
-                c = [e.convert(e.convert(x, "f16"), "f32") for x in c]
-        quiet = []
-        for x in c:
-            word = e.bits(x, "u32")
-            quiet.append(e.bits(e.where((word & 0x7FFFFFFF) > 0x7F800000, 0x7FFFFFFF, word), "f32"))
-        return quiet
+        part = self._chain(slow, fast, [e.splat(0.0, "f32")] * 2)
+        c = [a + b for a, b in zip(c, part, strict=True)]
+        if self.rule.narrow:
+            c = [e.convert(e.convert(x, "f16"), "f32") for x in c]
+        return [e.bits(e.where(x == x, e.bits(x, "u32"), 0x7FFFFFFF), "f32") for x in c]
 
     def _block(self, slow: str, fast: Pair, c: list[Value], number: int) -> list[Value]:
         e, rule = self.e, self.rule
@@ -197,8 +172,7 @@ class _Dot:
         def cut(x: Value, y: Value, i: int) -> Value:
             return self._cut(x * y * scale[i])
 
-        # 16 cut terms fit an i32 whatever the fraction; more where it is small.
-        part = 16 if rule.fraction + 2 + (len(ks) - 1).bit_length() > 30 else len(ks)
+        part = len(ks) if rule.fits else 16  # 16 terms fit whatever the fraction
         sums = [
             self._over(ks[start : start + part], slow, fast, "f32", cut, add, e.splat(0, "s32"))
             for start in range(0, len(ks), part)
@@ -225,9 +199,9 @@ class _Dot:
 
     def _rounded(self, sums: list[Value], own: Value, shift: Value) -> Value:
         e = self.e
-        small = self.rule.fraction <= 13
-        total = e.convert(sums[0] + own if small else sums[0], "f64")
-        for x in sums[1:] if small else [*sums[1:], own]:
+        first, *more = [sums[0] + own] if self.rule.fits else [*sums, own]
+        total = e.convert(first, "f64")
+        for x in more:
             total = total + e.convert(x, "f64")
         if not self.rule.narrow:
             word = e.bits(total, "u64") & (2**64 - (1 << 52 - self.rule.kept))
@@ -247,8 +221,7 @@ class _Dot:
     ) -> list[Value]:  # fmt: skip
         """Results, with those that f32 has no room for computed in f64."""
         e = self.e
-        self._labels += 1
-        n = self._labels
+        n = e.name()[1:]
         word = e.let(f"bitcast <32 x i1> {(unusual[0] | unusual[1]).text} to i32")
         usual = e.let(f"icmp eq i32 {word}, 0")
         e.line(f"  br i1 {usual}, label %good{n}, label %look{n}")

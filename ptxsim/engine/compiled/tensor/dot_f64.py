@@ -33,7 +33,7 @@ class _Careful:
         own = e.round_to_integral(wide * scale, "rz")
         loop = Loop(e, "%count", wide, own, e.splat(True, "pred"))
         plain, total, zeros = loop.values
-        k = self._k(loop.number)
+        k = e.entry("%ks", loop.number)
         x, y = self._slow(k, "f32"), self._fast(k, "f32")
         product = e.convert(x, "f64") * e.convert(y, "f64")
         if rule.sparse:
@@ -47,21 +47,16 @@ class _Careful:
         exact = e.where(simple, plain, e.where(zeros, wide, total / scale + 0.0))
         result = self._rounded(exact)
         e.line(f"  ret <32 x float> {result.text}")
-        return (
-            f"define internal <32 x float> @{self.name}(ptr %slow, ptr %fast, <32 x float> %c, <32 x i16> %largest, "
-            "ptr %ks, i64 %count) noinline #0 {\nentry:\n" + "\n".join([*e.stack_slots, *e.lines]) + "\n}\n"
+        return e.function(
+            f"internal <32 x float> @{self.name}(ptr %slow, ptr %fast, <32 x float> %c, <32 x i16> %largest, ptr %ks, "
+            "i64 %count) noinline"
         )
-
-    def _k(self, number: str) -> str:
-        e = self.e
-        at = e.let(f"getelementptr i32, ptr %ks, i64 {number}")
-        return e.let(f"sext i32 {e.let(f'load i32, ptr {at}, align 4')} to i64")
 
     def _largest(self) -> Value:
         """The largest exponent of the products that are kept; %largest also counts infinities whose factor is left out."""
         e = self.e
         loop = Loop(e, "%count", e.splat(2 * ZERO, "s16"))
-        k = self._k(loop.number)
+        k = e.entry("%ks", loop.number)
         x = self._slow(k, "s16")
         known = e.maximum(loop.values[0], e.where(x == ABSENT, 2 * ZERO, x + self._fast(k, "s16")))
         loop.end(known)
@@ -71,13 +66,13 @@ class _Careful:
         e = self.e
         size, start = (4, 0) if kind == "f32" else (2, self.rule.k * LANES * 4)
         place = e.let(f"add i64 {e.let(f'mul i64 {k}, {LANES * size}')}, {start}")
-        at = e.let(f"getelementptr i8, ptr %slow, i64 {place}")
+        at = e.at("%slow", place)
         return Value(e, e.let(f"load {e.vector(kind)}, ptr {at}, align {size}"), kind)
 
     def _fast(self, k: str, kind: str) -> Value:
         e, (size, start) = self.e, (4, 0) if kind == "f32" else (2, self.rule.k * self.rule.columns * 4)
         place = e.let(f"add i64 {e.let(f'mul i64 {k}, {self.rule.columns * size}')}, {start}")
-        return repeated(e, e.let(f"getelementptr i8, ptr %fast, i64 {place}"), kind, self.rule.columns)
+        return repeated(e, e.at("%fast", place), kind, self.rule.columns)
 
     def _power(self, exponent: Value) -> Value:
         return self.e.bits((exponent + 1023) << 52, "f64")
@@ -89,14 +84,12 @@ class _Careful:
     def _rounded(self, x: Value) -> Value:
         """f64 to the accumulator's number, as f32."""
         e, narrow = self.e, self.rule.narrow
-        word = e.bits(x, "u64")
-        magnitude = word & (1 << 63) - 1
         scale = self._power(self.rule.kept - self._exponent(x))
         steps = e.round_to_integral(x * scale, "rn" if narrow else "rz")
         result = steps / scale
-        infinite = e.bits(word & 1 << 63 | 0x7FF << 52, "f64")
+        infinite = e.bits(e.bits(x, "u64") & 1 << 63 | 0x7FF << 52, "f64")
         result = e.where(e.absolute(result) >= (65520.0 if narrow else 2.0**128), infinite, result)
         result = e.where(result == 0.0, 0.0, result)
-        result = e.where((magnitude == 0) | (magnitude == 0x7FF << 52), x, result)
+        result = e.where((x == 0.0) | (e.absolute(x) == float("inf")), x, result)
         number = e.bits(e.convert(result, "f32"), "u32")
-        return e.bits(e.where(magnitude > 0x7FF << 52, 0x7FFFFFFF, number), "f32")
+        return e.bits(e.where(x == x, number, 0x7FFFFFFF), "f32")

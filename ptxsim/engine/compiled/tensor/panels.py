@@ -89,7 +89,7 @@ def write_fragment(
         entries = constant_table(e.module, [n for row in table for n in row])
         loop = Loop(e, len(table))
         row = e.let(f"getelementptr [{len(table[0])} x i32], ptr {entries}, i64 {loop.number}")
-        number = numbers(e, _codes(e, source, bits, _entry(e, row, 0)), name, negate)
+        number = numbers(e, _codes(e, source, bits, e.entry(row, 0)), name, negate)
         values = [number]
         if rule.floats:
             values.append(exponents(e, number, "f16" if rule.algorithm == "halves" else name))
@@ -99,7 +99,7 @@ def write_fragment(
                 found = e.let(
                     f"shufflevector {value.type} {value.text}, {value.type} poison, <{len(lanes)} x i32> <{order}>"
                 )
-                at = e.let(f"getelementptr i8, ptr {panel}, i64 {_entry(e, row, 1 + len(values) * use + kind)}")
+                at = e.at(panel, e.entry(row, 1 + len(values) * use + kind))
                 e.line(f"  store <{len(lanes)} x {element_type(value.kind)}> {found}, ptr {at}, align 2")
         loop.end()
 
@@ -127,19 +127,11 @@ def _offsets(rule: Arithmetic, width: int, number: int, k: int) -> list[int]:
     return [start + 4 * k * width, start + 4 * rule.k * width + 2 * k * width][: len(kinds(rule))]
 
 
-def _entry(e: Emitter, row: str, number: int) -> str:
-    """An entry of a table's row, as i64."""
-    at = e.let(f"getelementptr i32, ptr {row}, i64 {number}")
-    return e.let(f"sext i32 {e.let(f'load i32, ptr {at}, align 4')} to i64")
-
-
 def _codes(e: Emitter, source: str, bits: int, element: str) -> Value:
     """An element of all lanes, of the words at `source`."""
     bit = e.let(f"mul i64 {element}, {bits}")
     at = e.let(f"getelementptr <32 x i32>, ptr {source}, i64 {e.let(f'lshr i64 {bit}, 5')}")
     codes = Value(e, e.let(f"load <32 x i32>, ptr {at}, align 4"), "u32")
-    if bits == 32:
-        return codes
     shift = spread(e, e.let(f"trunc i64 {e.let(f'and i64 {bit}, 31')} to i32"), "u32")
     return e.pure(f"lshr {codes.type} {codes.text}, {shift.text}", "u32") & (1 << bits) - 1
 
@@ -155,8 +147,8 @@ def record(e: Emitter, rule: Arithmetic, panel: str, number: int | str, width: i
     places = (start, e.let(f"add i64 {start}, {rule.k * width * 4}"))
     found = {}
     for kind, place in zip(kinds(rule), places):
-        at = e.let(f"getelementptr i8, ptr {panel}, i64 {place}")
-        found[kind] = at if lane == "0" else e.let(f"getelementptr {element_type(kind)}, ptr {at}, i64 {lane}")
+        at = e.at(panel, place)
+        found[kind] = at if lane == "0" else e.at(at, lane, element_type(kind))
     return found
 
 
@@ -165,10 +157,10 @@ def store(e: Emitter, vector: str, start: str, number: int | str, width: int = 0
     t = vector[: vector.index(">") + 1]
     if width:
         step = e.let(f"mul i64 {number}, {width}")
-        place = e.let(f"getelementptr {t[t.index('x') + 2 : -1]}, ptr {start}, i64 {step}")
+        place = e.at(start, step, t[t.index("x") + 2 : -1])
         e.line(f"  store {vector}, ptr {place}, align 2")
         return
-    e.line(f"  store {vector}, ptr {e.let(f'getelementptr {t}, ptr {start}, i64 {number}')}, align 2")
+    e.line(f"  store {vector}, ptr {e.at(start, number, t)}, align 2")
 
 
 @dataclass(frozen=True)
@@ -185,7 +177,7 @@ class Metadata:
     def of(cls, sparsity: Sparsity, selector: int, ordered: bool, lanes: int = LANES) -> Metadata:
         """Found by asking for every nibble of every lane, alone, where it counts."""
         shape = sparsity.rows_of(np.zeros(lanes, np.uint32), selector).shape
-        lane, shift = np.full(shape, -1), np.zeros(shape, int)
+        lane, shift = np.zeros((2, *shape), int)
         for number in range(lanes):
             for position in range(8):
                 words = np.zeros(lanes, np.uint32)
@@ -232,7 +224,7 @@ def _loaded(e: Emitter, kind: str, start: str, turn: str, number: int, each: int
     """Vector `number` of the `each` ones of a turn."""
     place = e.let(f"add i64 {e.let(f'mul i64 {turn}, {each}')}, {number}")
     t = e.vector(kind)
-    return Value(e, e.let(f"load {t}, ptr {e.let(f'getelementptr {t}, ptr {start}, i64 {place}')}, align 2"), kind)
+    return Value(e, e.let(f"load {t}, ptr {e.at(start, place, t)}, align 2"), kind)
 
 
 def meaningless(e: Emitter, metadata: Metadata, rows: list[int], words: Value) -> Value:

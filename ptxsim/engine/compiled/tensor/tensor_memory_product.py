@@ -92,17 +92,13 @@ class _Product:
         self._multiply()
         e = self.e
         e.line("  ret void")
-        body = "\n".join([*e.stack_slots, *e.lines])
-        return (
-            dot.text(f"{self.name}_dot", self.rule, self.module)
-            + f"define void @{self.name}(ptr %call) #0 {{\nentry:\n{body}\n}}\n"
-        )
+        return dot.text(f"{self.name}_dot", self.rule, self.module) + e.function(f"void @{self.name}(ptr %call)")
 
     def _field(self, name: str, t: str = "i64", number: str = "0") -> str:
         e = self.e
-        at = e.let(f"getelementptr i8, ptr %call, i64 {self.places[name]}")
+        at = e.at("%call", self.places[name])
         if number != "0":
-            at = e.let(f"getelementptr i64, ptr {at}, i64 {number}")
+            at = e.at(at, number, "i64")
         return e.let(f"load {t}, ptr {at}, align 8")
 
     def _write_b(self) -> None:
@@ -144,9 +140,7 @@ class _Product:
         to = record(e, self.kept, panel, loop.number, LANES)
         words = Loop(e, self.kept.k // each)
         at = e.let(f"add i64 {e.let(f'mul i64 {words.number}, {4 * ROWS}')}, {e.let(f'mul i64 {loop.number}, 128')}")
-        word = Value(
-            e, e.let(f"load <32 x i32>, ptr {e.let(f'getelementptr i8, ptr {memory}, i64 {at}')}, align 4"), "u32"
-        )
+        word = Value(e, e.let(f"load <32 x i32>, ptr {e.at(memory, at)}, align 4"), "u32")
         word = e.where(mask, word, 0)
         for i in range(each):
             low = i * self.storage + (2 if (bits, self.storage) == (4, 8) else 0)
@@ -174,16 +168,14 @@ class _Product:
         clear.end()
         inner = Loop(e, half * LANES)
         at = e.let(f"add i64 {e.let(f'mul i64 {loop.number}, {half * LANES}')}, {inner.number}")
-        column = e.let(f"load i32, ptr {e.let(f'getelementptr i32, ptr {columns}, i64 {at}')}, align 4")
+        column = e.let(f"load i32, ptr {e.at(columns, at, 'i32')}, align 4")
         lane = e.let(f"and i64 {inner.number}, {LANES - 1}")
         wide = e.let(f"sext i32 {column} to i64")
         place = e.let(f"add i64 {e.let(f'mul i64 {wide}, {LANES}')}, {lane}")
         for kind in kinds(self.rule):
             t = element_type(kind)
-            found = e.let(
-                f"load {t}, ptr {e.let(f'getelementptr {t}, ptr {source[kind]}, i64 {inner.number}')}, align 2"
-            )
-            e.line(f"  store {t} {found}, ptr {e.let(f'getelementptr {t}, ptr {to[kind]}, i64 {place}')}, align 2")
+            found = e.let(f"load {t}, ptr {e.at(source[kind], inner.number, t)}, align 2")
+            e.line(f"  store {t} {found}, ptr {e.at(to[kind], place, t)}, align 2")
         inner.end()
         loop.end()
 
@@ -206,7 +198,7 @@ class _Product:
         loop = Loop(e, n)
         for kind, start in record(e, self.rule, fast, loop.number, 1).items():
             t = element_type(kind)
-            one = e.let(f"load {t}, ptr {e.let(f'getelementptr {t}, ptr {columns[kind]}, i64 {loop.number}')}, align 2")
+            one = e.let(f"load {t}, ptr {e.at(columns[kind], loop.number, t)}, align 2")
             self._put(start, "0", self._joined(kind, self._vector(kind, start, "0"), spread(e, one, kind)))
         loop.end()
 
@@ -215,7 +207,7 @@ class _Product:
 
     def _vector(self, kind: str, start: str, number: str) -> Value:
         e = self.e
-        at = e.let(f"getelementptr {e.vector(kind)}, ptr {start}, i64 {number}")
+        at = e.at(start, number, e.vector(kind))
         return Value(e, e.let(f"load {e.vector(kind)}, ptr {at}, align 2"), kind)
 
     def _put(self, start: str, number: str, value: Value) -> None:
@@ -227,7 +219,7 @@ class _Product:
         pairs, keep = self._field("pairs"), e.let(f"trunc i64 {self._field('keep')} to i32")
         loop = Loop(e, self._field("quarters"))
         start = e.let(f"mul i64 {e.let(f'mul i64 {loop.number}, {pairs}')}, {4 * ENTRY}")
-        entries = e.let(f"getelementptr i8, ptr {table}, i64 {start}")
+        entries = e.at(table, start)
         e.line(
             f"  call void @{self.name}_dot(ptr {entries}, i64 {pairs}, ptr {slow}, ptr {fast}, ptr {d}, ptr {d}, i32 {keep}, "
             f"i32 {self._mask(loop.number)})"

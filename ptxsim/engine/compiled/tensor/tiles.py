@@ -88,13 +88,13 @@ class PieceReader:
         for kind, source in self.elements.items():
             t = element_type(kind)
             if self.major == "MN":
-                at = e.let(f"getelementptr <{rows} x {t}>, ptr {source}, i64 {loop.number}")
+                at = e.at(source, loop.number, f"<{rows} x {t}>")
                 column = e.let(f"load <{rows} x {t}>, ptr {at}, align 2")
             else:
                 column = "poison"
-                at = e.let(f"getelementptr {t}, ptr {source}, i64 {loop.number}")
+                at = e.at(source, loop.number, t)
                 for row in range(rows):
-                    one = e.let(f"load {t}, ptr {e.let(f'getelementptr {t}, ptr {at}, i64 {row * k}')}, align 2")
+                    one = e.let(f"load {t}, ptr {e.at(at, row * k, t)}, align 2")
                     column = e.let(f"insertelement <{rows} x {t}> {column}, {t} {one}, i64 {row}")
             for places, order in zip(to, orders, strict=True):
                 chosen = f"<{len(order)} x i32> <{', '.join(f'i32 {row}' for row in order)}>"
@@ -108,9 +108,8 @@ class PieceReader:
         count = self.rows * self.rule.k * self.storage // 8 // PIECE
         loop = Loop(e, count)
         first = e.let(f"mul i64 {step}, {count}")
-        at = e.let(f"getelementptr i32, ptr {self.pieces}, i64 {e.let(f'add i64 {first}, {loop.number}')}")
-        offset = e.let(f"sext i32 {e.let(f'load i32, ptr {at}, align 4')} to i64")
-        place = e.let(f"getelementptr i8, ptr {self.shared}, i64 {self._place(offset)}")
+        offset = e.entry(self.pieces, e.let(f"add i64 {first}, {loop.number}"))
+        place = e.at(self.shared, self._place(offset))
         e.lanes = 8 * PIECE // self.storage
         codes = e.let(f"load <{e.lanes} x i{bits}>, ptr {place}, align 1")
         if bits < 32:

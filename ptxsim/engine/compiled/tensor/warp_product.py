@@ -49,13 +49,10 @@ def arithmetic_of(rule: Rule, group: int | None, columns: int = QUAD) -> Arithme
     """How a rule is computed, on vectors of so many columns; None where it has no native form. `group`: dense k that share a nibble
     of a sparse A's metadata."""
     form, narrow = rule.form, rule.accumulator == "f16"
-    if rule.algorithm not in ("fused", "halves", "integer") or rule.length > 32 or rule.fraction > 25:
-        return None
+    assert rule.algorithm in ("fused", "halves", "integer") and rule.length <= 32 and rule.fraction <= 25
     if rule.algorithm == "integer":
         return Arithmetic("integer", form.k, (), 0, 0, "s32", "s32", "s32", group is not None, form.satfinite, columns)
     if form.satfinite or narrow != (rule.c_type == "f16") or not {form.c, form.d} <= {"f16", "f32"}:
-        return None
-    if narrow and (form.c, form.d) != ("f16", "f16"):
         return None
     return Arithmetic(
         rule.algorithm, form.k, _blocks(rule, group), rule.fraction, rule.zero_exponent, rule.accumulator, form.c, form.d,
@@ -80,17 +77,14 @@ def _blocks(rule: Rule, group: int | None) -> tuple[tuple[int, ...], ...]:
 @cache
 def supported(product: Product) -> bool:
     """Whether a product has a native form."""
-    rule = arithmetic(product)
-    return rule is not None and product.b is not None and _axes(product, rule) is not None
+    return product.b is not None and arithmetic(product) is not None
 
 
 def describe(product: Product, selector: int = 0, ordered: bool = False) -> tuple[Any, ...]:
     """What a helper of a supported product depends on, and what `text` makes it of."""
     rule = arithmetic(product)
     assert rule is not None
-    axes = _axes(product, rule)
-    assert axes is not None
-    factors, table = axes
+    factors, table = _axes(product, rule)
     metadata = None
     if product.sparsity is not None:
         metadata = Metadata.of(product.sparsity, selector, ordered).describe()
@@ -98,30 +92,23 @@ def describe(product: Product, selector: int = 0, ordered: bool = False) -> tupl
     return "product", rule.describe(), product.form.a, product.form.b, places, table, metadata
 
 
-def _axes(product: Product, rule: Arithmetic) -> tuple[list[tuple[str, Places]], list[int]] | None:
-    """[(letter, places) of the slow and the fast factor] and the table for engine.compiled.tensor.dot, or None."""
+def _axes(product: Product, rule: Arithmetic) -> tuple[list[tuple[str, Places]], list[int]]:
+    """[(letter, places) of the slow and the fast factor] and the table for engine.compiled.tensor.dot."""
     c, d = product.c, product.d
     rows, columns = d.rows.T, d.columns.T  # (elements, lanes)
-    if d.lanes != LANES or len(d.shape) != 2 or len(rows) % 2 or not np.array_equal(c.layout.flat, d.layout.flat):
-        return None
     lane = np.arange(LANES)
     for letters in ("ab", "ba"):  # the slow factor first
         slow, fast = (rows, columns) if letters == "ab" else (columns, rows)
         steady = (slow == slow[:, lane // QUAD * QUAD]).all() and (fast == fast[:, lane % QUAD]).all()
         if steady and (slow[0::2] == slow[1::2]).all():
             break
-    else:
-        return None
     slow_maps, slow_number = _different(slow)
     fast_maps, fast_number = _different(fast[:, :QUAD])
     factors = []
     for letter, maps in zip(letters, (slow_maps, fast_maps), strict=True):
         fragment = product.a if letter == "a" else product.b
         assert fragment is not None
-        places = _places(fragment, letter == "b", maps)
-        if places is None:
-            return None
-        factors.append((letter, places))
+        factors.append((letter, _places(fragment, letter == "b", maps)))
     table: list[int] = []
     for i in range(0, len(rows), 2):
         offsets = (128 * (n // f.per_accumulator) for f in map(_Accumulators, (c, d)) for n in (i, i + 1))
@@ -143,19 +130,12 @@ def _different(vectors: np.ndarray[Any, Any]) -> tuple[Maps, list[int]]:
     return tuple(known), numbers
 
 
-def _places(fragment: Fragment, columns: bool, maps: Maps) -> Places | None:
-    """Where the fragment keeps a factor, its own axis first; None if the lanes of a vector lie in different words, or in
-    an order that depends on k."""
+def _places(fragment: Fragment, columns: bool, maps: Maps) -> Places:
+    """Where the fragment keeps a factor, its own axis first."""
     index, shift = (x.reshape(fragment.shape) for x in fragment.gather_index)
     if columns:
         index, shift = index.T, shift.T
-    places = Places(index // LANES, index % LANES, shift, maps)
-    for lanes in maps:
-        rows = list(lanes)
-        order = places.lane[rows] - places.lane[rows[0]]
-        if any((x[rows] != x[rows[0]]).any() for x in (places.word, places.shift)) or (order != order[:, :1]).any():
-            return None
-    return places
+    return Places(index // LANES, index % LANES, shift, maps)
 
 
 def text(name: str, description: Sequence[Any], module: Module) -> str:
@@ -185,11 +165,8 @@ def text(name: str, description: Sequence[Any], module: Module) -> str:
         f"  call void @{name}_dot(ptr {entries}, i64 {len(table) // ENTRY}, ptr {slow}, ptr {fast}, ptr %c, ptr %d, i32 -1)"
     )
     e.line("  ret i1 true")
-    body = "\n".join([*e.stack_slots, *e.lines])
-    return (
-        dot.text(f"{name}_dot", rule, module)
-        + f"define i1 @{name}(ptr %a, ptr %b, ptr %c, ptr %d, ptr %metadata) #0 {{\nentry:\n{body}\n}}\n"
-    )
+    product = e.function(f"i1 @{name}(ptr %a, ptr %b, ptr %c, ptr %d, ptr %metadata)")
+    return dot.text(f"{name}_dot", rule, module) + product
 
 
 def _give_up(e: Emitter, conditions: list[Value]) -> None:

@@ -103,7 +103,7 @@ def text(name: str, description: Sequence[Any], module: Module) -> str:
     record, warps = ProductRecord.offsets(), WarpgroupRecord.offsets()["warps"]
 
     def load(base: str, offset: int | str, t: str) -> str:
-        at = e.let(f"getelementptr i8, ptr {base}, i64 {offset}")
+        at = e.at(base, offset)
         return e.let(f"load {t}, ptr {at}, align 4")
 
     first = load("%group", warps, "ptr")
@@ -128,9 +128,9 @@ def text(name: str, description: Sequence[Any], module: Module) -> str:
     if tile_a is None:
         for word in range(a_words):
             at = e.let(f"mul i64 {entries}, {4 * ENTRY}")
-            place = load(e.let(f"getelementptr i8, ptr {table}, i64 {at}"), 4 * word, "i32")
+            place = load(e.at(table, at), 4 * word, "i32")
             found = load(warp, e.let(f"sext i32 {place} to i64"), "<32 x i32>")
-            e.line(f"  store <32 x i32> {found}, ptr {e.let(f'getelementptr i8, ptr {words}, i64 {128 * word}')}")
+            e.line(f"  store <32 x i32> {found}, ptr {e.at(words, 128 * word)}")
         write_fragment(e, words, a, Places.of(places), rule_of_kept, kept, negated[0])
     else:
         halves = Loop(e, len(ROWS))
@@ -148,8 +148,5 @@ def text(name: str, description: Sequence[Any], module: Module) -> str:
     )
     loop.end()
     e.line("  ret void")
-    body = "\n".join([*e.stack_slots, *e.lines])
-    return (
-        dot.text(f"{name}_dot", rule, module)
-        + f"define void @{name}(ptr %context, ptr %group, ptr %record, ptr %pieces_a, ptr %pieces_b) #0 {{\nentry:\n{body}\n}}\n"
-    )
+    product = e.function(f"void @{name}(ptr %context, ptr %group, ptr %record, ptr %pieces_a, ptr %pieces_b)")
+    return dot.text(f"{name}_dot", rule, module) + product
