@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ptxsim.session.options import LaunchOptions
 from ptxsim.session.run import Run
 from ptxsim.types import Target, parse_target
 
+Again = Callable[[LaunchOptions, Callable[[], Run]], Run]
 FIRST_PARTS, MOST_PARTS = 3, 24  # launches of a kernel, and of a process, that the page shows in full
 
 
@@ -51,10 +53,11 @@ class Collector:
         return cls(Wanted.from_environment())
 
     def launch(
-        self, kernel: Kernel, args: Sequence[bytes], options: LaunchOptions, hosts: Hosts | None = None
+        self, kernel: Kernel, args: Sequence[bytes], options: LaunchOptions, hosts: Hosts | None = None,
+        again: Again | None = None,
     ) -> Run:  # fmt: skip
         """Run a kernel; `options` say its shape, and what else its program needs. hosts: what of the host's memory is a copy of the
-        device's. Raises PtxError where it cannot start."""
+        device's. again: who may know what a launch with such options gives. Raises PtxError where it cannot start."""
         if self.launches == self.wanted.launches:
             self._end()
         number, is_wanted = self.launches, self._next_is_wanted(kernel.name)
@@ -67,7 +70,8 @@ class Collector:
         doing = f"{short_name(kernel.name)}, launch {number}"
         with Progress(doing=doing) as progress, self._noted(doing):
             options = options.or_else(self.wanted.options if is_wanted else self.wanted.unwatched)
-            run = kernel.run(args, replace(options, progress=progress))
+            execute = partial(kernel.run, args, replace(options, progress=progress))
+            run = execute() if again is None else again(options, execute)
         if is_wanted:
             self._tell(kernel.name, run.findings)
             answered = [] if answers is None else answers()

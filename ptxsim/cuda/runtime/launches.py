@@ -128,7 +128,7 @@ def _run(runtime: Runtime, kernel: Kernel, passed: list[bytes], options: LaunchO
         options = replace(options, profile=1)
     try:
         with runtime.around():
-            run = runtime.collector.launch(kernel, passed, options)
+            run = runtime.collector.launch(kernel, passed, options, again=_again(runtime, (*like, *passed)))
     except PtxError as error:
         runtime.collector.refuse(error)
         raise CudaError(INVALID_VALUE) from None
@@ -138,6 +138,12 @@ def _run(runtime: Runtime, kernel: Kernel, passed: list[bytes], options: LaunchO
         runtime.sticky = _stopped(run)
     runtime.microseconds += runtime.predicted.get(like, 0)
     return runtime.sticky
+
+
+def _again(runtime: Runtime, like: tuple[Any, ...]) -> Any:
+    """Who knows what a launch gives that has been before."""
+    repeats = runtime.repeats
+    return None if repeats is None else lambda options, execute: repeats.run((like, options), execute)
 
 
 def _check(

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from ptxsim.cuda.runtime.binaries import Binaries, path_at
+from ptxsim.cuda.runtime.repeats import Repeats
 from ptxsim.cuda.runtime.state import Collector, Runtime
 from ptxsim.cuda.runtime.stubs import functions
 
@@ -21,8 +22,10 @@ class Output:
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None)
         self._stream = ctypes.c_void_p.in_dll(self._libc, "stdout")
+        self.writes = 0
 
     def write(self, text: str) -> int:
+        self.writes += 1
         data = text.encode("utf-8", "surrogateescape")
         self._libc.fwrite(data, 1, len(data), self._stream)
         return len(text)
@@ -38,7 +41,8 @@ def start(collector: Collector, table: int, registered: int, version: int, is_py
     if is_python:
         atexit.register(lambda: collector.finish(runtime.remarks))
     else:
-        sys.stdout = Output()
+        sys.stdout = output = Output()
+        runtime.repeats = Repeats(lambda: runtime.arena.memory, lambda: output.writes)
     library = ctypes.CDLL(path_at(table))
     for i, function in enumerate(functions()):
         entry = function.c_type(runtime.entry(function))

@@ -38,8 +38,8 @@ class Collector(Protocol):
     def copied(self, host: int, device: int, size: int) -> None:
         """Bytes of device memory have been copied to the host's."""
 
-    def launch(self, kernel: Kernel, args: Sequence[bytes], options: LaunchOptions) -> Run | None:
-        """Run a kernel, or pass over it. Raises PtxError where it cannot start."""
+    def launch(self, kernel: Kernel, args: Sequence[bytes], options: LaunchOptions, *, again: Any = None) -> Run | None:
+        """Run a kernel, or pass over it; again: who may know what it gives. Raises PtxError where it cannot start."""
 
     def refuse(self, error: PtxError) -> None:
         """A module or a launch is wrong."""
@@ -89,6 +89,7 @@ class Runtime:
     around: Callable[[], AbstractContextManager[Any]] = (
         nullcontext  # of a launch: memory of the host's that goes in and comes out
     )
+    repeats: Any = None  # ptxsim.cuda.runtime.repeats.Repeats, in programs whose kernels print through Output
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     @functools.cached_property

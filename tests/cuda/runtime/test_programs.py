@@ -86,6 +86,17 @@ def test_memory_and_graphs_that_host_and_device_share(tmp_path):
     assert "error[" not in err
 
 
+def test_launches_that_are_repeated(tmp_path):
+    """What is known not to change anything is not run again, and counts all the same."""
+    pytest.importorskip("zstandard")
+    command = ["nvcc", "-cudart", "shared", "-arch=sm_90", "-o", tmp_path / "repeated", SOURCE.with_name("repeated.cu")]
+    subprocess.run(command, check=True, timeout=120)
+    command = [sys.executable, "-m", "ptxsim", "exec", tmp_path / "repeated"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (3, "kernel\n" * 5 + "done\n"), done.stderr
+    assert "swap(int*, int*): 11 launches" in done.stderr
+
+
 def test_translation_units_that_were_compiled_apart(tmp_path):
     """-rdc=true: their PTX is linked; a finding names the line of the unit that has it."""
     pytest.importorskip("zstandard")
