@@ -18,9 +18,10 @@ _WORD = re.compile(r"[\w.:%$]+")
 ASSERTION: Final = "assertion"  # a trap that an assertion of the program caused
 NOT_BEGUN: Final = "not begun"  # a use of shared memory of a CTA that may not have begun
 LEFT_OVER: Final = "left over"  # what a CTA leaves at its end: a phase of an mbarrier, a copy that reads
+NOT_OVER: Final = "not over"  # a use of tensor memory before work on it that nobody has waited for
 SURPLUS: Final = "surplus"  # more bytes have come for an mbarrier than were announced
 MIXED_SIZES: Final = "mixed sizes"  # a race only because two strong accesses are of different sizes
-Case = Literal["assertion", "not begun", "left over", "surplus", "mixed sizes"]
+Case = Literal["assertion", "not begun", "left over", "not over", "surplus", "mixed sizes"]
 DOUBTFUL: Final = "doubtful"  # level of a finding until it is known whether it shows in the results
 
 

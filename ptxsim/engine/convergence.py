@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from ptxsim.engine import splits
-from ptxsim.engine.access import write
+from ptxsim.engine.access import read, write
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.program.operation import Op, Program, fact
-from ptxsim.isa.facts import Mechanism
-from ptxsim.lanes import lanes_of, mask_word
+from ptxsim.isa.facts import Mechanism, Role, Synchronisation
+from ptxsim.lanes import LANES, lanes_of, mask_word
 from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import Event
@@ -34,6 +34,8 @@ NAMED = "name only lanes that execute the instruction, or put it where the ways 
 def settle(warp: Warp, program: Program, machine: Machine) -> None:
     """Let the splits go on whose wait is over."""
     record, s = warp.record, 0
+    if len(warp.waits) > 1:
+        _meet_at_several(warp, program, machine)
     while s < record.splits:
         split = record.split[s]
         number = split.wait - FIRST_BARRIER
@@ -69,6 +71,58 @@ def _settle_in_python(warp: Warp, s: int) -> int:
         del warp.waits[split.ticket]
         split.wait = RUNS
     return s
+
+
+def _meet_at_several(warp: Warp, program: Program, machine: Machine) -> None:
+    """Let lanes meet that wait for each other at barriers of the warp in different branches, with the same member masks. PTX ISA,
+    "bar.warp.sync": before sm_70 all members had to execute the same one."""
+    splits_there = [split for split in warp.splits if _is_at_warp_barrier(warp, split, program)]
+    if len({(split.block, split.op) for split in splits_there}) < 2:
+        return
+    members, everyone = np.zeros(LANES, np.uint32), 0
+    for split in splits_there:
+        op, lanes = program.blocks[split.block][split.op], lanes_of(split.mask)
+        members = np.where(lanes, np.asarray(read(op.sources[0], warp, machine), np.uint32), members)
+        everyone |= split.mask
+    live = mask_word(warp.live)
+    named = {int(word) for word in members[lanes_of(everyone)]}
+    if any(word & live & ~everyone or len({*members[lanes_of(word & live)].tolist()}) > 1 for word in named):
+        return
+    if any(
+        _comes_after(program, one.block, other.block)
+        for one in splits_there
+        for other in splits_there
+        if one is not other
+    ):
+        return
+    if machine.stream is not None:
+        site = program.blocks[splits_there[0].block][splits_there[0].op].site
+        machine.stream.emit(
+            site, warp.cta.linear, warp.index, Event.SYNC_WARP, mask=everyone, addresses=members.astype(np.uint64)
+        )
+    for split in splits_there:
+        machine.warp_instructions += 1
+        del warp.waits[split.ticket]
+        split.wait, split.op = RUNS, split.op + 1
+
+
+def _is_at_warp_barrier(warp: Warp, split: Split, program: Program) -> bool:
+    """Whether a split waits for lanes at an instruction that does nothing else."""
+    if not isinstance(warp.waits_for(split), Converge):
+        return False
+    op = program.blocks[split.block][split.op]
+    return op.synchronises == Synchronisation(Mechanism.WARP, Role.SYNC) and not op.destinations
+
+
+@fact
+def _comes_after(program: Program, start: int, block: int) -> bool:
+    """Whether a way without a jump back leads from one block to another, or they are one: not of branches of which a thread takes one."""
+    successors, seen, rest = control_flow(program).successors, {start}, [start]
+    while rest:
+        more = {each for each in successors[rest.pop()] if each > start} - seen
+        seen |= more
+        rest += more
+    return block in seen
 
 
 def gather(warp: Warp, s: int) -> int:
@@ -123,10 +177,12 @@ def refuse_guarded(op: Op, split: Split, wait: Converge, rest: np.ndarray, progr
 
 
 def stuck(warp: Warp, program: Program) -> tuple[Op, Fault] | None:
-    """For a warp of which no split can run: the .aligned or member-mask operation that waits for lanes elsewhere."""
-    for split in warp.splits:
+    """For a warp of which no split can run: the .aligned or member-mask operation that waits for lanes which do not come, though
+    nothing else keeps them."""
+    held = _held_up(warp, program)
+    for s, split in enumerate(warp.splits):
         wait = warp.waits_for(split)
-        if isinstance(wait, Converge):
+        if isinstance(wait, Converge) and s not in held:
             op = program.blocks[split.block][split.op]
             lane = first_lane(wait.lanes & ~lanes_of(split.mask))
             where = next((other for other in warp.splits if other.mask >> lane & 1), None)
@@ -138,6 +194,38 @@ def stuck(warp: Warp, program: Program) -> tuple[Op, Fault] | None:
                 TOGETHER if op.aligned else NAMED,
             )
     return None
+
+
+def _held_up(warp: Warp, program: Program) -> set[int]:
+    """Splits that go on as soon as other waits of their warp are over: at something else than lanes, or themselves at such ones. All
+    lanes that they lack wait so, on a way that leads to where they are."""
+    splits = list(warp.splits)
+    held = {s for s, split in enumerate(splits) if isinstance(warp.waits_for(split), Wait)}
+    more = True
+    while more:
+        more = False
+        for s, split in enumerate(splits):
+            wait = warp.waits_for(split)
+            if s in held or not isinstance(wait, Converge):
+                continue
+            missing = mask_word(wait.lanes) & ~split.mask
+            for other in held:
+                if leads_to(warp, splits[other], warp, split, program):
+                    missing &= ~splits[other].mask
+            if not missing:
+                held.add(s)
+                more = True
+    return held
+
+
+def leads_to(one: Warp, other: Split, warp: Warp, split: Split, program: Program) -> bool:
+    """Whether a way leads from where a split of a warp is to the place of another one. Of other warps only what the kernel itself does is seen."""
+    call = split.call if one is warp else 0
+    block, place = dict(_places(one, other)).get(call), dict(_places(warp, split)).get(call)
+    if block is None or place is None:
+        return False
+    ahead = block == place and (other.call != call or other.op <= split.op)
+    return ahead or bool(reached(program, block) >> place & 1)
 
 
 def passed(warp: Warp, program: Program) -> tuple[Op, Fault] | None:

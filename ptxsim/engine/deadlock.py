@@ -13,7 +13,7 @@ from ptxsim.engine.program.operation import Program
 from ptxsim.isa.facts import Mechanism, Role, Synchronisation
 from ptxsim.machine.cta import Cluster, Cta, Warp
 from ptxsim.machine.fault import Wait
-from ptxsim.machine.records import MBarrierRecord, MBarrierTable
+from ptxsim.machine.records import BARRIERS, CLUSTER, FIRST_BARRIER, MBarrierRecord, MBarrierTable, Split
 from ptxsim.machine.shared_names import Variables, shared_name, shared_variable
 
 MOST = 16  # notes that are shown
@@ -24,6 +24,7 @@ class _Waiting:
     """A split that waits: where, for what, and at which mbarriers so many of its lanes do."""
 
     warp: Warp
+    split: Split
     line: int
     wait: Wait
     mbarriers: list[tuple[MBarrierRecord, int]]
@@ -55,10 +56,10 @@ def deadlock(resident: list[Cluster], program: Program) -> Finding:
             wait = warp.waits_for(split)
             if isinstance(wait, Wait):
                 line = convergence.line_of(warp, split, program)
-                waiting.append(_Waiting(warp, line, wait, warp.mbarriers(split)))
+                waiting.append(_Waiting(warp, split, line, wait, warp.mbarriers(split)))
     if not waiting:
         return Finding("deadlock", "every running warp waits: the first one for nothing")
-    _find_those_that_follow(waiting)
+    _find_those_that_follow(waiting, program)
     waiting.sort(key=lambda each: each.follows)
     first, notes = waiting[0], _notes(waiting)
     never = ", on which no thread has arrived" if first.never_reached else ""
@@ -71,8 +72,9 @@ def deadlock(resident: list[Cluster], program: Program) -> Finding:
     )  # fmt: skip
 
 
-def _find_those_that_follow(waiting: list[_Waiting]) -> None:
-    """Mark the waits for phases in which no thread has arrived, and the last that did before waits for something else."""
+def _find_those_that_follow(waiting: list[_Waiting], program: Program) -> None:
+    """Mark the waits for phases in which no thread has arrived, and the last that did before waits for something else; and those at a
+    barrier of the CTA or the cluster that all others who wait at something else, which are mbarriers, would come to."""
     places: dict[tuple[int, int], set[int]] = {}  # CTA and warp -> mbarriers, by the addresses of their words
     for each in waiting:
         at = places.setdefault((each.warp.cta.linear, each.warp.index), set())
@@ -83,8 +85,18 @@ def _find_those_that_follow(waiting: list[_Waiting]) -> None:
         nothing_has_come = mbarrier.pending == mbarrier.expected and not mbarrier.announced and not mbarrier.bytes
         return mbarrier.last_line != 0 and nothing_has_come and last in places and mbarrier.word not in places[last]
 
+    def leads_to(other: _Waiting, each: _Waiting) -> bool:
+        return convergence.leads_to(other.warp, other.split, each.warp, each.split, program)
+
     for each in waiting:
-        each.follows = bool(each.mbarriers) and all(comes_later(mbarrier) for mbarrier, _ in each.mbarriers)
+        if each.mbarriers:
+            each.follows = all(comes_later(mbarrier) for mbarrier, _ in each.mbarriers)
+        elif (number := each.split.wait - FIRST_BARRIER) == CLUSTER or 0 <= number < BARRIERS:
+            those = [
+                other for other in waiting if other.split.wait != each.split.wait
+                and (other.warp.cta is each.warp.cta or (number == CLUSTER and other.warp.cta.cluster is each.warp.cta.cluster))
+            ]  # fmt: skip
+            each.follows = bool(those) and all(other.mbarriers and leads_to(other, each) for other in those)
 
 
 def _notes(waiting: list[_Waiting]) -> list[str]:
@@ -104,7 +116,13 @@ def _notes(waiting: list[_Waiting]) -> list[str]:
 
 def _note(first: _Waiting, warps: list[int], more: int) -> str:
     others = f" and those of {more} more CTA{'s' if more > 1 else ''}" if more else ""
-    itself = ", and that warp waits itself" if first.follows else ""
+    itself = (
+        ""
+        if not first.follows
+        else ", and that warp waits itself"
+        if first.mbarriers
+        else ", and those wait themselves"
+    )
     return f"CTA {first.warp.cta.index} {_spoken(warps)}{others}, line {first.line}: {first.wait.describe()}{itself}"
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from ptxsim import lanes
-from ptxsim.diagnostic import DOUBTFUL, Finding, Label, Level
+from ptxsim.diagnostic import DOUBTFUL, Case, Finding, Label, Level
 from ptxsim.edits import Fix
 from ptxsim.machine.astray import refuse_others, refuse_shared, refuse_windows, where_astray
 from ptxsim.machine.event import FLAG_MIXED, FLAG_UNCHANGED, Event, Space
@@ -91,8 +91,9 @@ class Port:
         size = t.bytes * count
         check_alignment(address, self.mask, size, "load")
         data = np.zeros((lanes.LANES, size), np.uint8)
-        for kind, memory, offsets, mask in self.resolve(space, address, size):
-            self.emit(Event.LOAD, kind, size, flags, mask, self.named(kind, memory, offsets, address))
+        places = list(self.resolve(space, address, size))
+        self._tell(Event.LOAD, size, places, [flags] * len(places), address)
+        for _, memory, offsets, mask in places:
             data[mask] = gather(memory, offsets, mask, size)[mask]
         return unpack(data, t, count)
 
@@ -101,16 +102,18 @@ class Port:
         size = t.bytes * len(values)
         check_alignment(address, self.mask, size, "store")
         data = pack(values, t)
-        for kind, memory, offsets, mask in self.resolve(space, address, size, write=True):
+        places = list(self.resolve(space, address, size, write=True))
+        noted = []
+        for _, memory, offsets, mask in places:
             if self.machine.stream is None:
                 scatter(memory, offsets, mask, data)
                 continue
             before = gather(memory, offsets, mask, size)[mask]
             scatter(memory, offsets, mask, data)
             after = gather(memory, offsets, mask, size)[mask]
-            noted = flags | (FLAG_UNCHANGED if np.array_equal(after, before) else 0)
-            noted |= 0 if np.array_equal(after, data[mask]) else FLAG_MIXED
-            self.emit(Event.STORE, kind, size, noted, mask, self.named(kind, memory, offsets, address))
+            noted.append(flags | (FLAG_UNCHANGED if np.array_equal(after, before) else 0))
+            noted[-1] |= 0 if np.array_equal(after, data[mask]) else FLAG_MIXED
+        self._tell(Event.STORE, size, places, noted, address)
 
     def atomic(
         self, space: str | None, address: Lanes, t: ScalarType, update: Callable[..., Lanes], operands: list[Any],
@@ -127,8 +130,9 @@ class Port:
         if t.bits == 128:
             operands = [join(*operand) for operand in operands]
         columns = [operand if isinstance(operand, list) else [operand] for operand in operands]
-        for kind, memory, offsets, mask in self.resolve(space, address, size, write=True):
-            self.emit(event, kind, size, flags, mask, self.named(kind, memory, offsets, address))
+        places = list(self.resolve(space, address, size, write=True))
+        self._tell(event, size, places, [flags] * len(places), address)
+        for kind, memory, offsets, mask in places:
             change = shared_update if shared_update is not None and kind == Space.SHARED else update
             for lane in np.flatnonzero(mask):
                 cell = memory[int(offsets[lane]) : int(offsets[lane]) + size]
@@ -140,6 +144,21 @@ class Port:
                 cell[:] = np.concatenate(after).view(np.uint8)
         values = unpack(old, t, count)
         return [[value["lo"], value["hi"]] for value in values] if t.bits == 128 else values
+
+    def _tell(self, event: Event, size: int, places: list[Resolved], flags: list[int], address: Lanes) -> None:
+        """Tell observers of an access: once for all lanes that access the shared memory of the cluster, whichever CTA's it is. flags: of
+        each of the places, of which a store that leaves the memory as it was must do so at all."""
+        if self.machine.stream is None:
+            return
+        at = [n for n, (kind, *_) in enumerate(places) if kind == Space.SHARED]
+        for n, (kind, memory, offsets, mask) in enumerate(places):
+            if n not in at[1:]:
+                names, told = self.named(kind, memory, offsets, address), flags[n]
+                for other in at[1:] if n in at[:1] else ():
+                    _, memory, offsets, more = places[other]
+                    names, mask = np.where(more, self.named(kind, memory, offsets, address), names), mask | more
+                    told = (told | flags[other]) & ~FLAG_UNCHANGED | (told & flags[other])
+                self.emit(event, kind, size, told, mask, names)
 
     def resolve(self, space: str | None, address: Lanes, size: int, write: bool = False) -> Iterator[Resolved]:
         """Yield (Space, bytes, offsets, mask) of the memories an access touches. Raises Fault outside of them."""
@@ -314,12 +333,14 @@ class Port:
 
     def report(
         self, name: str, message: str, lane: int | None = None, help: str | None = None, level: Level | None = None,
-        fixes: tuple[Fix, ...] = (), labels: tuple[Label, ...] = (),
+        fixes: tuple[Fix, ...] = (), labels: tuple[Label, ...] = (), case: Case | None = None,
     ) -> None:  # fmt: skip
         """Add a finding at this instruction and continue; not where the launch asked for no checks."""
         if self.machine.checks == "none":
             return
-        self.machine.add_finding(replace(self.finding(name, message, lane, help, level), fixes=fixes, labels=labels))
+        self.machine.add_finding(
+            replace(self.finding(name, message, lane, help, level), fixes=fixes, labels=labels, case=case)
+        )
 
     def finding(
         self, name: str, message: str, lane: int | None, help: str | None, level: Level | None = None
