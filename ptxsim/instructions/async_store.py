@@ -16,7 +16,7 @@ from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value, Vec, resolve_count
 from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.asynchronous import later, snapshot
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_STRONG, LANE_SHIFT, Event, Space
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, FLAG_STRONG, LANE_SHIFT, Event, Space
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.mbarrier import each, tell
 from ptxsim.machine.memory import check_alignment, pack, scatter
@@ -75,12 +75,12 @@ def tell_end(port: Any, places: Places, a: LaneValue, size: int) -> None:
         port.emit(Event.ASYNC_WAIT, kind, size, FLAG_ASYNC_PROXY, mask, names)
 
 
-def tell_arrivals(port: Any, space: Word, mbar: LaneValue) -> None:
-    """Record which mbarriers bytes complete on, before what is written."""
+def tell_arrivals(port: Any, space: Word, mbar: LaneValue, flag: int = 0) -> None:
+    """Record which mbarriers bytes complete on, before what is written; flag: FLAG_ISSUED where they will."""
     phases = np.zeros(LANES, np.uint64)
     for lane, barrier in each(port, space, mbar):
         phases[lane] = barrier.record.phase
-    tell(port, space, mbar, phases, FLAG_ASYNC_PROXY)
+    tell(port, space, mbar, phases, FLAG_ASYNC_PROXY | flag)
 
 
 @instruction(
@@ -106,6 +106,7 @@ def post(m: Port, space: Word, a: LaneValue, mbar: LaneValue, data: np.ndarray, 
     places = list(m.resolve(space, a, size, write=True))
     port = snapshot(m)
     tell_issue(port, places, a, size)
+    tell_arrivals(port, space, mbar, FLAG_ISSUED)
 
     def land() -> None:
         tell_arrivals(port, space, mbar)
@@ -148,6 +149,7 @@ def reduce_async(
     places = list(m.resolve(space or "shared::cluster", a, type.bytes, write=True))
     port = snapshot(m)
     tell_issue(port, places, a, type.bytes)
+    tell_arrivals(port, space or "shared::cluster", mbar, FLAG_ISSUED)
 
     def land() -> None:
         tell_arrivals(port, space or "shared::cluster", mbar)

@@ -36,7 +36,8 @@ VECTORS = (
 def accesses(words: Words) -> tuple[Access, ...]:
     """Without a memory order it is relaxed. PTX ISA, "atom"."""
     found = access(AccessKind.ATOMIC, words["space"], words["order"] or "relaxed", words["scope"])
-    return (replace(found, compares=words.get("op") == "cas"),)
+    neutral = 0 if words.get("op") in ("add", "or", "xor") else None
+    return (replace(found, compares=words.get("op") == "cas", neutral=neutral),)
 
 
 FACTS = Facts(family="atomic", accesses=accesses, by_lanes=True, straight=True)

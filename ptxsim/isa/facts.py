@@ -69,7 +69,7 @@ class Access:
 
     `space` is None for a generic address; `remote` means .shared::cluster. `order` and `scope` are the PTX words.
     `compares`: memory is written only where it holds the operand after the address. `read_only`: memory that no thread writes as long
-    as the kernel runs (.nc).
+    as the kernel runs (.nc). `neutral`: an update by this number leaves memory as it is.
     """
 
     kind: AccessKind
@@ -79,6 +79,7 @@ class Access:
     proxy: Proxy = Proxy.GENERIC
     remote: bool = False
     compares: bool = False
+    neutral: int | None = None
     read_only: bool = False
 
     @property

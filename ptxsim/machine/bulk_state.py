@@ -19,6 +19,7 @@ from ptxsim.machine.bulk_bytes import LONGS, is_there, place_rows, side_of, tran
 from ptxsim.machine.bulk_records import HELD, KNOWN, MAP_WORDS, NOTES, SOURCE, TARGET, BulkCopies, BulkCopy, Side
 from ptxsim.machine.event import (
     FLAG_ASYNC_PROXY,
+    FLAG_ISSUED,
     FLAG_READ,
     FLAG_UNCHANGED,
     LANE_SHIFT,
@@ -121,6 +122,8 @@ def begin_copy(stream: Stream, copies: BulkCopies, due: I64) -> None:
     tell(stream, copies, copy, SOURCE, Event.ASYNC_ISSUE, FLAG_READ)
     if copy.target.shared != 0:
         tell(stream, copies, copy, TARGET, Event.ASYNC_ISSUE, 0)
+    if copy.source.shared != 0 and copy.barrier != 0:
+        tell_arrival(stream, copies, copy, FLAG_ISSUED)
 
 
 @body
@@ -218,7 +221,7 @@ def land(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
             flags = FLAG_UNCHANGED
     transfer(address_of(copies), address_of(copy), TARGET, data, True)
     if copy.barrier != 0:
-        tell_arrival(stream, copies, copy)
+        tell_arrival(stream, copies, copy, 0)
     if copy.target.shared != 0 and copies.notes != 0 and copy.tensor != 0:
         keep_note(copies, copy)
     tell(stream, copies, copy, TARGET, Event.ASYNC_WRITE, flags)
@@ -244,8 +247,8 @@ def release_source(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
         tell(stream, copies, copy, SOURCE, Event.ASYNC_WAIT, FLAG_READ)
 
 
-def tell_arrival(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
-    """Record the complete_tx on the mbarrier of a copy, before what it writes."""
+def tell_arrival(stream: Stream, copies: BulkCopies, copy: BulkCopy, flag: int) -> None:
+    """Record the complete_tx on the mbarrier of a copy, before what it writes; flag: FLAG_ISSUED where it will come."""
     if copies.events == 0:
         return
     barrier, warp, side = view(copy.barrier, MBarrierRecord, 1)[0], view(copy.warp, WarpRecord, 1)[0], copy.target
@@ -253,7 +256,9 @@ def tell_arrival(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
     names = np.zeros(LANES, np.uint64)
     for lane in range(LANES):
         names[lane] = where | (barrier.phase & 1) << ODD_PHASE
-    event(stream, warp, copy.site, Event.MBARRIER_ARRIVE, Space.SHARED, 8, FLAG_ASYNC_PROXY, 1 << copy.lane, names)
+    event(
+        stream, warp, copy.site, Event.MBARRIER_ARRIVE, Space.SHARED, 8, FLAG_ASYNC_PROXY | flag, 1 << copy.lane, names
+    )
 
 
 # ---- what observers and checks hear of -----------------------------------------------------------------------------------

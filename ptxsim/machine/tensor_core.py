@@ -6,7 +6,7 @@ before. PTX ISA, "TensorCore 5th Generation Instructions: Memory Consistency Mod
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -30,6 +30,7 @@ from ptxsim.machine.event import (
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.port import Port
+from ptxsim.machine.records import MBarrierRecord
 from ptxsim.machine.tensor_order import MOVES, Moves, Use, check, tell
 from ptxsim.machine.tile import CHUNK, Tile
 
@@ -97,6 +98,13 @@ def in_flight(m: Port) -> Iterator[Use]:
         yield from core_of(cta).uses()
 
 
+class Arrivals:
+    """Commits of a cluster that have not arrived yet, by the mbarrier."""
+
+    def __init__(self) -> None:
+        self.begun: Counter[int] = Counter()
+
+
 class Reads:
     """Tiles of shared memory that the tensor core reads until a commit shows that it has: by whom, of which CTA."""
 
@@ -130,9 +138,10 @@ def commit(m: Port, space: str | None, a: np.ndarray, mask: np.ndarray | None = 
     covered, reads.open = reads.open, []
     addresses = [a] if mask is None else list(_same_places(m, a, mask))
     arrivals = [(lane, barrier) for each in addresses for lane, barrier in mbarrier.each(m, space, each)]
-    phases = np.zeros(32, np.uint64)
+    phases, begun = np.zeros(32, np.uint64), m.cta.cluster.ctas[0].units.of(Arrivals).begun
     for lane, barrier in arrivals:
-        phases[lane] = barrier.record.phase
+        phases[lane] = barrier.record.phase + _phases_ahead(barrier.record, begun[barrier.record.word])
+        begun[barrier.record.word] += 1
 
     def say(flag: int) -> None:
         for each in addresses:
@@ -145,11 +154,17 @@ def commit(m: Port, space: str | None, a: np.ndarray, mask: np.ndarray | None = 
             _tell(port, cta, tile, Event.ASYNC_WAIT, FLAG_READ)
         say(FLAG_LANDED | FLAG_CORE)
         for _, barrier in arrivals:
+            begun[barrier.record.word] -= 1
             barrier.check_intact()
             barrier.arrive(1, mbarrier.who(kept))
 
     say(FLAG_ISSUED | FLAG_CORE)
     core.issue(kept, arrive)
+
+
+def _phases_ahead(record: MBarrierRecord, begun: int) -> int:
+    """How many phases after its present one an mbarrier will be in when so many arrivals have come."""
+    return 0 if begun < record.pending else 1 + (begun - record.pending) // max(record.expected, 1)
 
 
 def _same_places(m: Port, a: np.ndarray, mask: np.ndarray) -> Iterator[np.ndarray]:

@@ -135,15 +135,17 @@ def pass_on(o: Order, row: int, source: int) -> None:
     That one has read a flag before they met. So its writer's fence, if it comes before the flag, comes before the fence of who was
     met: the other way round, the flag would be written after it was read. What the writer's fence covers is known then.
     """
-    covered = int(o.n[COVERED])
+    covered, copies = int(o.n[COVERED]), int(o.n[UNITS]) - 1
     for u in range(covered):
         time = max(o.clock[row, u], o.clock[source, covered + u])
         o.clock[row, u], o.clock[row, covered + u] = time, max(o.clock[row, covered + u], time)
+    o.clock[row, copies] = max(o.clock[row, copies], o.clock[source, copies])  # of which it is known that they are done
     for k in range(o.n[FAR]):
         if o.far[source, k] != 0:
             there, found = int(o.far[source, k]), take(o)
             for u in range(covered):
                 o.kept[found, u], o.kept[found, covered + u] = o.kept[there, covered + u], o.kept[there, covered + u]
+            o.kept[found, copies] = o.kept[there, copies]
             o.far[row, k] = later(o, int(o.far[row, k]), found)
 
 

@@ -19,7 +19,7 @@ from ptxsim.checks.order.clocks import (
 )
 from ptxsim.checks.order.entries import begun, entry_at, owner_of, reach, relaxed_at, release_into, take_from
 from ptxsim.checks.order.proxies import waited
-from ptxsim.checks.order.sites import ACQUIRES, PART, RELEASES, SCOPE, WORD
+from ptxsim.checks.order.sites import ACQUIRES, LOOKS, PART, RELEASES, SCOPE, WORD
 from ptxsim.checks.order.state import COVER_SCOPE, COVERED, CTAS, EDGES, NONE, NOW, TENSOR, WARPS, Order
 from ptxsim.jit.body import Array
 from ptxsim.lanes import LANES
@@ -221,6 +221,8 @@ def synchronise(
             take_turns(o, slot, warp, part)
         if how & WRITES:
             goes_on = how & READS != 0 or bits & PART != 0  # other parts of the word stay
+            if bits & LOOKS and not bits & RELEASES:
+                part = 0  # who reads the value cannot tell it from the one before: it may be that one, and nothing else is handed on
             release_at(o, slot, warp, part, key, since, scope, bits & RELEASES != 0, goes_on)
 
 

@@ -101,12 +101,22 @@ def forget(o: Order, place: int) -> None:
 
 
 def go_on(o: Order, place: int, before: int) -> None:
-    """What is released at an entry, and nothing else, is released at another one."""
+    """What is released at an entry is released at another one, beside what that has of threads of the same cluster: what is to be known when
+    asynchronous work is done stands there since it was begun."""
     entry, source = o.entries[place], o.entries[before]
-    o.kept[entry["row"]] = o.kept[source["row"]]
+    row, there = int(entry["row"]), int(source["row"])
+    both = entry["home"] != NONE and entry["home"] == source["home"]
+    if both:
+        raise_to(o.kept[row], o.kept[there])
+    else:
+        o.kept[row] = o.kept[there]
     for k in range(o.n[FAR]):
-        o.kept_far[entry["row"], k] = o.kept_far[source["row"], k]
-    entry["home"], entry["cta"], entry["snap"], entry["mixed"] = source["home"], source["cta"], 0, source["mixed"]
+        if both:
+            o.kept_far[row, k] = later(o, int(o.kept_far[row, k]), int(o.kept_far[there, k]))
+        else:
+            o.kept_far[row, k] = o.kept_far[there, k]
+    entry["mixed"] = max(int(entry["mixed"]) if both else 0, int(source["mixed"]))
+    entry["home"], entry["cta"], entry["snap"] = source["home"], source["cta"], 0
 
 
 def move_home(o: Order, place: int, cluster: int) -> None:

@@ -212,28 +212,36 @@ def use_mbarriers(
         address, is_odd = named & ((1 << ODD_PHASE) - 1), named >> ODD_PHASE & 1
         cell = cell_of(o, slot, address)
         if cell >= end_of(o, slot, address, 1):
-            if flags & FLAG_ASYNC_PROXY:  # one of another CTA than the data's: any wait says that the data is there
+            if (
+                flags & (FLAG_ASYNC_PROXY | FLAG_ISSUED) == FLAG_ASYNC_PROXY
+            ):  # one of another CTA than the data's: any wait says that the data is there
                 land_in(o, slot, part, int(o.n[UNITS]) - 1, 0)
             continue
         made, key = o.cells[cell], shared_key(o, slot, address)
         written, writer = int(made["written"]), int(made["writer"])
-        if (waits or not flags & FLAG_LANDED) and written > o.start[slot]:
+        by_copy = not waits and flags & FLAG_ASYNC_PROXY != 0
+        if not flags & (FLAG_ISSUED if by_copy else FLAG_LANDED) and written > o.start[slot]:
             lane = unaware(o, slot, warp, part, writer, written, int(made["updater"]))
             if lane != NONE:
                 tell(o, found, UNSEEN, site, int(made["site"]), address & OFFSET, slot, warp, lane, writer >> 5, False)
         if waits:
             wait_for_phase(o, slot, warp, part, phase_key(key, is_odd), site, written)
             see_completed(o, slot, warp, part, address, is_odd, bits & ACQUIRES != 0)
-        elif flags & FLAG_ASYNC_PROXY:
+        elif by_copy and flags & FLAG_ISSUED:
+            arrive_in_phase(o, slot, warp, part, key, is_odd, Scope.CLUSTER, True, written, False)
+            arrive_at_home(o, slot, released_at(o, slot, warp, phase_key(key, is_odd), Scope.CLUSTER), address)
+        elif by_copy:
             complete(o, slot, part, address, is_odd)
         else:
             go_on_completed(o, slot, address, is_odd)
-            arrive_in_phase(o, slot, warp, part, key, is_odd, site, written, flags & FLAG_LANDED != 0)
-            if flags & FLAG_CORE:
-                place = released_at(o, slot, warp, phase_key(key, is_odd), site)
-                release_committed(o, place, warp)
+            scope = bits >> SCOPE & 3
+            arrive_in_phase(
+                o, slot, warp, part, key, is_odd, scope, bits & RELEASES != 0, written, flags & FLAG_LANDED != 0
+            )
+            if flags & FLAG_CORE and flags & FLAG_ISSUED:  # what is begun after a commit it does not stand for
+                release_committed(o, released_at(o, slot, warp, phase_key(key, is_odd), scope), warp)
             if flags & FLAG_ISSUED:
-                arrive_at_home(o, slot, warp, phase_key(key, is_odd), site, address)
+                arrive_at_home(o, slot, released_at(o, slot, warp, phase_key(key, is_odd), scope), address)
 
 
 def unaware(o: Order, slot: int, warp: int, lanes: int, writer: int, time: int, published: int) -> int:
@@ -266,38 +274,38 @@ def wait_for_phase(o: Order, slot: int, warp: int, lanes: int, key: int, site: i
 
 
 def arrive_in_phase(
-    o: Order, slot: int, warp: int, lanes: int, key: int, is_odd: int, site: int, since: int, has_landed: bool
+    o: Order, slot: int, warp: int, lanes: int, key: int, is_odd: int, scope: int, releases: bool, since: int, has_landed: bool
 ) -> None:  # fmt: skip
-    """since: when the mbarrier was initialised; has_landed: copies that the lanes have issued arrive for them."""
-    bits, rank = int(o.sites[site]), warp // int(o.n[WARPS])
-    scope, mine, other = bits >> SCOPE & 3, phase_key(key, is_odd), phase_key(key, 1 - is_odd)
+    """since: when the mbarrier was initialised; has_landed: copies that the lanes have issued arrive for them.
+
+    A copy to another CTA completes with a release in the scope of the cluster: who waits knows what its thread knew when it began it.
+    """
+    rank, mine, other = warp // int(o.n[WARPS]), phase_key(key, is_odd), phase_key(key, 1 - is_odd)
     for wide in range(Scope.GPU):
         owner = owner_of(o, slot, rank, wide)
         place, before = entry_at(o, mine, owner, False), entry_at(o, other, owner, False)
+        if place != NONE and o.entries[place]["time"] < since:
+            forget(o, place)
         if before != NONE and o.entries[before]["time"] >= since:
             if place == NONE or o.entries[place]["time"] < o.entries[before]["time"]:
                 place = entry_at(o, mine, owner, True)
                 go_on(o, place, before)
         if place != NONE:
-            if o.entries[place]["time"] < since:
-                forget(o, place)
             o.entries[place]["time"] = o.n[NOW]
     if has_landed:
         release_landed(o, slot, rank, lanes, warp, mine, scope)
     else:
-        release_at(o, slot, warp, lanes, mine, 0, scope, bits & RELEASES != 0, False)
+        release_at(o, slot, warp, lanes, mine, 0, scope, releases, False)
 
 
-def released_at(o: Order, slot: int, warp: int, key: int, site: int) -> int:
+def released_at(o: Order, slot: int, warp: int, key: int, scope: int) -> int:
     """The entry of what an arrival has released, in its own scope."""
-    scope = int(o.sites[site]) >> SCOPE & 3
     return entry_at(o, key, owner_of(o, slot, warp // int(o.n[WARPS]), scope), False)
 
 
-def arrive_at_home(o: Order, slot: int, warp: int, key: int, site: int, address: int) -> None:
+def arrive_at_home(o: Order, slot: int, place: int, address: int) -> None:
     """What asynchronous operations arrive for is known to who waits in the mbarrier's CTA, in the scope of the CTA too: as with copies
-    (see_completed), CUTLASS waits so for the commits of other CTAs."""
-    place = released_at(o, slot, warp, key, site)
+    (see_completed), CUTLASS waits so for the commits of other CTAs. place: of the entry."""
     if place != NONE:
         o.entries[place]["cta"] = int(o.cluster[slot] * o.n[CTAS]) + (address >> RANK_SHIFT)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptxsim.checks.ignored_waits import ignored_waits
 from ptxsim.checks.order.tickets import decided_stores
+from ptxsim.engine.program.operand import Constant
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import AccessKind, Mechanism, Proxy, Role, Scope
 from ptxsim.machine import event
@@ -28,6 +29,7 @@ TENSORS = 2097152  # allocates, frees or orders tensor memory
 LATER = 2048  # writes later, and completes on an mbarrier then
 SIZE = 22  # where the three bits of the size of a strong access begin: 1 + log2 of the bytes of an element, 0 where it is not known
 PART = 33554432  # a strong access to part of a word, which counts as one of the word
+LOOKS = 67108864  # an atomic that leaves memory as it is
 
 WORD = 4  # bytes
 
@@ -73,6 +75,7 @@ def _bits(op: Op) -> int:
             bits |= ACQUIRES * (access.order in ("acquire", "acq_rel")) | RELEASES * (
                 access.order in ("release", "acq_rel")
             )
+            bits |= LOOKS * (access.neutral is not None and access.neutral in _constants(op))
             if access.kind is not AccessKind.READ:
                 bits |= UPDATES_GLOBAL * (access.space != "shared") | UPDATES_SHARED * (access.space != "global")
     if facts.synchronises is not None:
@@ -98,6 +101,10 @@ def _synchronisation(op: Op, mechanism: Mechanism, role: Role) -> int:
         order = 0 if words.get("sem") == "relaxed" else RELEASES if role is Role.ARRIVE else ACQUIRES
         return STRONG | order | _scope(words.get("scope") or "cluster")
     return 0
+
+
+def _constants(op: Op) -> list[int]:
+    return [source.value for source in op.sources if isinstance(source, Constant)]
 
 
 def size_of(bits: int) -> int:

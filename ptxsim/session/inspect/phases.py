@@ -17,7 +17,7 @@ from ptxsim.checks.cluster_shared import Homes
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism, Role, Synchronisation
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, ODD_PHASE, Event, Observer
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, ODD_PHASE, Event, Observer
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.shared_names import Variables, shared_name
 from ptxsim.source import Source
@@ -104,6 +104,8 @@ class Phases(Observer):
             for at, is_odd, lanes in self._named(record):
                 now = self._phase(at)
                 self._waited(self.waits.setdefault(warp, {}), at, site, now - (now & 1 != is_odd), lanes)
+        elif kind == Event.MBARRIER_ARRIVE and flags & FLAG_ASYNC_PROXY and flags & FLAG_ISSUED:
+            return  # it comes later
         elif kind == Event.MBARRIER_ARRIVE:
             for at, is_odd, _ in self._named(record):
                 now = self._phase(at)
