@@ -13,7 +13,8 @@ from ptxsim.checks.causes import lines_of
 from ptxsim.checks.flags import flag_between, is_of_flag
 from ptxsim.checks.order.remedies import writes
 from ptxsim.checks.order.rounds import block_of, next_round
-from ptxsim.diagnostic import LEFT_OVER, MIXED_SIZES, NOT_BEGUN, SURPLUS, Finding
+from ptxsim.checks.order.sites import SCOPE, site_bits
+from ptxsim.diagnostic import LEFT_OVER, MIXED_SIZES, NOT_BEGUN, NOT_OVER, SURPLUS, Finding
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import def_use, slots_of
 from ptxsim.engine.program.operand import Address
@@ -32,7 +33,8 @@ _OUTCOMES = {"mbarrier-phase": "bytes", "deadlock": "stuck"}
 # Which finding of a cause stands for it: the first kind here; then the first in the text.
 _RANKS = (
     "missing-commit", *_WAITS, "register-in-flight", "tensor-memory-order", "race-shared", "mbarrier-visibility", "race-warp", "race-global",
-    "tile-overwritten", "uninitialized-read", "missing-proxy-fence", "cluster-exit", "mbarrier-phase", "barrier-count", "deadlock",
+    "tile-overwritten", "uninitialized-read", "missing-proxy-fence", "cluster-exit", "mbarrier-phase", "barrier-count", "mbarrier-init",
+    "deadlock", "out-of-bounds",
 )  # fmt: skip
 
 
@@ -51,7 +53,9 @@ def without_echoes(program: Program, source: Source, findings: list[Finding], ha
     gone: set[int] = set()
     for group in causes.groups():
         first, *others = (judged[each] for each in group)
-        findings[first] = _with_notes(findings[first], [findings[n] for n in others], source)
+        is_error = any(findings[each].level == "error" for each in (first, *others))
+        told = _with_notes(findings[first], [findings[n] for n in others], source)
+        findings[first] = replace(told, level="error" if is_error else told.level)
         gone.update(others)
     return [finding for n, finding in enumerate(findings) if n not in gone]
 
@@ -113,6 +117,10 @@ class _Causes:
             yield from (("far", self._line(op)) for op in ops)
         if name in ("missing-proxy-fence", "tensor-memory-order"):
             yield from ((name, self._line(op)) for op in ops)
+        if name == "tensor-memory-order":  # who does not wait for others comes too early for those that wait for it
+            yield name, None
+        if name == "out-of-bounds" and ops:  # columns that another warp has given back too early
+            yield "tensor-memory-order", self._line(ops[0])
         if name == "race-warp":  # lanes of one store that put different values into one place are among them
             yield from (("place", self._line(op)) for op in ops)
         if name == "mbarrier-visibility":
@@ -121,7 +129,14 @@ class _Causes:
             yield "commit", ops[0].synchronises and ops[0].synchronises.mechanism
         if name == "mbarrier-phase" and finding.case in (LEFT_OVER, SURPLUS):
             yield _OUTCOMES["mbarrier-phase"]
-        if name in ("deadlock", "barrier-count") or (name in _RACES and "barrier-count" in names):
+        if name == "race-global":  # what a store does not hand on, it hands on to nobody
+            yield from ((name, self._statement(op)) for op in ops if not is_of_flag(op))
+            if len(ops) == 2 and all(map(is_of_flag, ops)):  # one of the scopes is too narrow
+                yield name, self._statement(min(ops, key=lambda op: site_bits(self.program)[op.site] >> SCOPE & 3))
+        is_late = name in _RACES and self._waits_at_mbarriers  # who has gone on too early is not there for others
+        if "deadlock" in names and (is_late or name == "race-global"):
+            yield _OUTCOMES["deadlock"]
+        if name in ("deadlock", "barrier-count", "mbarrier-init") or (name in _RACES and "barrier-count" in names):
             yield _OUTCOMES["deadlock"]
         if name in _RACES and len(ops) == 2 and not copies:
             loop = next_round(self.program, *sorted(ops, key=lambda op: op.line))
@@ -146,8 +161,8 @@ class _Causes:
         is_of_flag_itself = finding.name == "race-global" and any(map(is_of_flag, ops))
         is_overwriting, is_asynchronous = bool(ops) and writes(ops[0]), bool(ops) and ops[0].completes_by is not None
         return (
-            finding.level != "error",
-            finding.case != SURPLUS,
+            finding.level != "error" and finding.name != "mbarrier-init",
+            finding.case not in (SURPLUS, NOT_OVER),
             not is_of_flag_itself,
             _RANKS.index(finding.name),
             is_overwriting,
@@ -344,14 +359,16 @@ def _says_when(finding: Finding, ends: frozenset[int]) -> bool:
 
 
 def without_overflows_of_missing_waits(program: Program, findings: list[Finding]) -> list[Finding]:
-    """One finding where a copy is not waited for, or comes too early, and so an mbarrier is arrived at again too early, which ends the run."""
+    """One finding where a copy is not waited for, or comes too early, and so an mbarrier is arrived at again too early, which ends the run.
+    What is read before it has come is as bad as that then."""
     overflows = [finding for finding in findings if finding.name == "mbarrier-overflow"]
     if not overflows:
         return findings
     copies = {op.line for op in program.ops if op.completes_by is Mechanism.MBARRIER}
     notes = tuple(f"mbarrier-overflow at line {each.line} comes of it, too: {each.message}" for each in overflows)
     for n, finding in enumerate(findings):
-        if finding.name in ("missing-wait", "tile-overwritten") and not copies.isdisjoint(_places(finding)):
-            told = replace(finding, notes=(*finding.notes, *notes))
+        comes_early = finding.name in ("missing-wait", "tile-overwritten") and not copies.isdisjoint(_places(finding))
+        if comes_early or (finding.name == "uninitialized-read" and copies and finding.level != "note"):
+            told = replace(finding, notes=(*finding.notes, *notes), level="error")
             return [each for each in (*findings[:n], told, *findings[n + 1 :]) if each not in overflows]
     return findings

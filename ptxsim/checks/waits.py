@@ -33,6 +33,10 @@ def missing_wait(
     if before.completes_by is Mechanism.MBARRIER and (ignored := ignored_waits(program)):
         lines = ", ".join(str(line) for line in sorted({program.ops[each].line for each in ignored}))
         help += f": nothing looks at the result of the wait at line {lines}, which may be false; go back to it until it is true"
+    if op is before and writes and is_filled:
+        help = (
+            f"two copies to one place: if each is meant for its own, look at the address of line {op.line}; else {help}"
+        )
     fixes = (*([beside(short[0], "statement", f"{short[0].opcode} 0;")] if short else []), *waits_before(op, before))
     if by is not None and not writes:
         help = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ptxsim.diagnostic import Label
+from ptxsim.diagnostic import NOT_OVER, Label
 from ptxsim.layout.tensor_memory import COLUMNS, ROWS, Area
 from ptxsim.machine.event import Event, TensorUse
 from ptxsim.machine.port import Port
@@ -89,7 +89,7 @@ def check(m: Port, uses: Iterable[Use], before: Iterable[Use], wait: str) -> Ten
                 "tensor-memory-order",
                 f"{use.what} {'writes' if use.writes else 'reads'} column {column}, lane {row} of tensor memory, which {other.what} of line "
                 f"{other.line} {'writes' if other.writes else 'reads'}; no wait comes between them", help=f"wait first: {wait}",
-                labels=(Label(other.line, f"{'writes' if other.writes else 'reads'} here"),),
+                labels=(Label(other.line, f"{'writes' if other.writes else 'reads'} here"),), case=NOT_OVER,
             )  # fmt: skip
             for other, _ in found:
                 other.said = True

@@ -34,7 +34,7 @@ from ptxsim.checks.waits import missing_wait, overwritten
 from ptxsim.diagnostic import DOUBTFUL, MIXED_SIZES, Finding, Label, beside
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import CTA_BARRIER, Mechanism, Role, Scope, Synchronisation
-from ptxsim.machine.tensor_order import AFTER_SYNC, BEFORE_SYNC
+from ptxsim.machine.tensor_order import AFTER_SYNC, BEFORE_SYNC, COMMITS
 
 Problem = tuple[int, int, int]  # what, site, other site
 Use = tuple[int, int, tuple[int, ...]]  # site, how often, and the first
@@ -67,6 +67,12 @@ def findings_of(
         for store, reader in (key[1:], key[:0:-1])
         if writes(program.ops[store])
     }
+    # Nor where copies come twice to one place of the variable: one of them was meant for another.
+    twice = {
+        variable(row[3])
+        for (what, site, other), (_, row) in problems.items()
+        if what == UNWAITED and not row[8] and _fills(program.ops[site]) and _fills(program.ops[other])
+    }
     pairs: dict[tuple[int, int, int], tuple[int, tuple[int, ...]]] = {}
     unseen: dict[int, list[Use]] = {}  # uses of mbarriers by the site that initialises them
     waits: list[Problem] = []
@@ -76,7 +82,7 @@ def findings_of(
     found = []
     for (what, site, other), (count, row) in problems.items():
         if what == UNINITIALIZED:
-            if read(site, row) not in too_late:
+            if read(site, row) not in too_late and (not twice or variable(row[3]) not in twice):
                 early.append((what, site, other))
         elif what == MIXED:
             mixed.setdefault(site, []).append((what, site, other))
@@ -131,6 +137,11 @@ def findings_of(
         finding = _of_sizes(program, *keys[0][1:], _race(program, *keys[0], times, first, warps, cta_of, named))
         found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
     return found
+
+
+def _fills(op: Op) -> bool:
+    """Whether an operation is a copy into shared memory that threads wait for."""
+    return op.completes_by is not None and writes(op)
 
 
 def _race(
@@ -297,7 +308,8 @@ def _unfenced(program: Program, site: int, other: int, count: int, row: tuple[in
         f"{op.opcode} of warp {row[5]} uses column {row[3]} of tensor memory, which {whose} uses at line {use.line} without order between the two",
         op.line, op.column, len(op.opcode), count=count, warp=row[5], labels=(Label.at(use, "used here"),),
         notes=("what synchronises threads with .relaxed, or before a product or copy is complete, orders tensor memory only with both fences",),
-        help=f"put {BEFORE_SYNC} before what hands the columns on, and {AFTER_SYNC} before line {op.line}",
+        help=f"let line {op.line} come after line {use.line}, by an mbarrier (for products and copies {COMMITS}) or a barrier; where that is "
+        f".relaxed, with {BEFORE_SYNC} before it and {AFTER_SYNC} after it",
         fixes=(beside(op, "before", f"{AFTER_SYNC};"), beside(use, "after", f"{BEFORE_SYNC};")),
     )  # fmt: skip
 
