@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.diagnostic import problem
 from ptxsim.given import a_number, a_text
 from ptxsim.spelling import did_you_mean
 from ptxsim.types import DTYPES as DTYPES
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import DTypeLike
 
+bad = partial(problem, "bad-directive")  # for an initialiser that cannot be understood
+
 
 Shape = int | Sequence[int]
 Seed = int | Sequence[int]
@@ -27,11 +30,6 @@ Seed = int | Sequence[int]
 MAX_ELEMENTS = 1 << 30
 PIECE = 1 << 20  # elements that are made at once
 SMALL = 4  # `ints` draws from -4..4 (0..8 for unsigned types): 64 products of these still add up exactly in f16
-
-
-def bad(message: str, help: str | None = None) -> PtxError:
-    """The PtxError for an initialiser that cannot be understood."""
-    return PtxError(Finding("bad-directive", message, help=help))
 
 
 def dtype_of(type: str) -> np.dtype:

@@ -243,6 +243,11 @@ class PtxError(Exception):
         return PtxError(finding.of(source) for finding in self.findings)
 
 
+def problem(name: str, message: str, help: str | None = None) -> PtxError:
+    """A request that makes no sense, without a place."""
+    return PtxError(Finding(name, message, help=help))
+
+
 def one_line(finding: Finding) -> str:
     """`file:line:column: error[PTX202] name: message (help)`; without the place where there is none.
 

@@ -6,15 +6,18 @@ There are 32 banks of 4 bytes. The rules were measured on sm_90 and agree with e
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.diagnostic import problem
 from ptxsim.given import a_number, a_text
 from ptxsim.lanes import LANES, word_mask
 from ptxsim.layout.wavefronts import AccessKind, costs, global_costs, lanes_at_once, words_per_lane
+
+_error = partial(problem, "illegal-form")
 
 KINDS = tuple(kind.name.lower() for kind in AccessKind)
 MATRIX_KINDS = ("ldmatrix", "stmatrix")
@@ -139,7 +142,3 @@ def global_access(
     found = np.zeros((len(access.address), 4), np.int64)
     global_costs.form(len(found))(access.address, access.masks(), width, bool(atomic), found)
     return GlobalAccess(*(found[0].tolist() if access.single else found.T))
-
-
-def _error(message: str, help: str | None = None) -> PtxError:
-    return PtxError(Finding("illegal-form", message, help=help))

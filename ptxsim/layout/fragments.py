@@ -11,16 +11,18 @@ import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 
-from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.diagnostic import problem
 from ptxsim.given import a_number
 from ptxsim.layout.bits import BitLayout
 from ptxsim.layout.tables import ACCUMULATOR_TYPES, CONTAINER_BITS, GROUPS, LINES, REGISTERS, SHAPES, TILES
 from ptxsim.shown import Shown
 from ptxsim.types import TYPES
+
+_error = partial(problem, "illegal-form")
 
 _AXES = {"A": "mk", "B": "kn", "C": "mn", "D": "mn"}
 _SPARSE = ("mma.sp", "wgmma.sp")
@@ -296,7 +298,3 @@ def _check(family: str, shape: str, operand: str, type: str) -> None:
 def _nearest(wanted: str, legal: Iterable[str]) -> str:
     close = difflib.get_close_matches(wanted, list(legal), n=1, cutoff=0.0)
     return f"did you mean {close[0]}?" if close else "there is none"
-
-
-def _error(message: str, help: str | None = None) -> PtxError:
-    return PtxError(Finding("illegal-form", message, help=help))

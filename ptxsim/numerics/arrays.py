@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
-from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.diagnostic import Finding, PtxError, problem
 from ptxsim.numerics.formats import code_dtype
 from ptxsim.numerics.forms import parse_form
 from ptxsim.numerics.host import with_ieee
 from ptxsim.numerics.matrix import compilable, product
 from ptxsim.numerics.parameters import Rule, find
 from ptxsim.types import DTYPES, TYPES
+
+_mismatch = partial(problem, "operand-mismatch")
 
 # From this many multiplications on a product goes to the compiled kernel.
 BULK = 1 << 14
@@ -91,7 +93,3 @@ def codes(array: np.ndarray, name: str, operand: str = "operand") -> np.ndarray:
 def _fits(dtype: np.dtype, name: str) -> bool:
     """Whether elements of this numpy type are elements of the PTX type, or its codes."""
     return dtype.name == DTYPES.get(name) or dtype == code_dtype(name) or (TYPES[name].bits == 4 and dtype == np.int8)
-
-
-def _mismatch(message: str, help: str) -> PtxError:
-    return PtxError(Finding("operand-mismatch", message, help=help))

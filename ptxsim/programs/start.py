@@ -7,10 +7,13 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.diagnostic import problem
 from ptxsim.programs.wanted import Wanted
+
+_problem = partial(problem, "bad-directive")
 
 TRITON = {"PTXSIM_TRITON": "1", "TRITON_DEFAULT_BACKEND": "ptxsim"}
 
@@ -76,7 +79,3 @@ def _is_python(path: str) -> bool:
     with open(path, "rb") as file:
         first = file.readline(200)
     return first.startswith(b"#!") and b"python" in first
-
-
-def _problem(message: str, help: str | None = None) -> PtxError:
-    return PtxError(Finding("bad-directive", message, help=help))

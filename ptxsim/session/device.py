@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from ptxsim.arrays import dtype_of, type_name
-from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.diagnostic import problem
 from ptxsim.given import a_number
 from ptxsim.machine.memory import ARENA, FIRST, GlobalMemory
 from ptxsim.session.cache import Known
@@ -54,7 +54,7 @@ class Device:
                 self.memory.free(allocation)
                 return
         given = "an array in host memory" if address is None else f"{address:#x}, where no allocation begins"
-        raise _problem("bad-directive", f"free of {given}", "free what malloc or array gave, and only once")
+        raise problem("bad-directive", f"free of {given}", "free what malloc or array gave, and only once")
 
     def array(self, values: ArrayLike) -> np.ndarray:
         """A copy of an array in device memory: numpy reads and writes it there, and a launch is passed its address."""
@@ -67,7 +67,7 @@ class Device:
         """The device address of an array that `array` or `view` gave. Raises PtxError for one in host memory."""
         address = self.memory.address_of(array)
         if address is None:
-            raise _problem(
+            raise problem(
                 "bad-directive", "the array is not one piece of device memory", "copy it there: device.array(x)"
             )
         return address
@@ -81,7 +81,7 @@ class Device:
         holder = self.memory.holder(pointer)
         if holder is None or min(sizes, default=0) < 0 or pointer + size > holder.address + holder.size:
             where = self.memory.describe(pointer)
-            raise _problem("out-of-bounds", f"view of {size} bytes at {pointer:#x}: {where}")
+            raise problem("out-of-bounds", f"view of {size} bytes at {pointer:#x}: {where}")
         start = pointer - holder.address
         return self.memory.view(holder)[start : start + size].view(kind).reshape(sizes)
 
@@ -98,7 +98,3 @@ class Device:
                 self._loaded[known] = self.module(kernel.module)
             kernel = self._loaded[known].kernel(kernel.name)
         return kernel.launch(*positional, **named)
-
-
-def _problem(name: str, message: str, help: str | None = None) -> PtxError:
-    return PtxError(Finding(name, message, help=help))

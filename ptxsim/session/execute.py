@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import cast
 
 import numpy as np
 
-from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.diagnostic import Finding, PtxError, problem
 from ptxsim.layout.sparsity import Sparsity
 from ptxsim.machine.product import Product, multiply_matrices
 from ptxsim.numerics.arrays import codes
 from ptxsim.numerics.host import with_ieee
 from ptxsim.session.form_names import Meaning, one_meaning
 from ptxsim.types import TYPES, parse_target
+
+_mismatch = partial(problem, "operand-mismatch")
 
 
 @with_ieee
@@ -111,7 +114,3 @@ def _check_shapes(form: str, product: Product, a: np.ndarray, b: np.ndarray, c: 
         wanted = (4, *one) if many else one
         if matrix.shape[-len(wanted) :] != wanted:
             raise _mismatch(f"{name} is {matrix.shape}, {form} takes {wanted}", "see `ptxsim layout`")
-
-
-def _mismatch(message: str, help: str) -> PtxError:
-    return PtxError(Finding("operand-mismatch", message, help=help))

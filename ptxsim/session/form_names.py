@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.diagnostic import problem
 from ptxsim.given import a_text
 from ptxsim.isa import registry
 from ptxsim.isa.notation import Slot, assign
@@ -64,14 +64,14 @@ def meanings(form: str) -> list[Meaning]:
     names = (long,) if long else NAMES.get(words[0])
     if names is None:
         close = difflib.get_close_matches(words[0], list(NAMES), 1, 0.4)
-        raise _error(
+        raise problem(
             "unknown-instruction", f"no matrix instruction is called {words[0]!r}",
             f"did you mean {close[0]}?" if close else f"known: {', '.join(NAMES)}",
         )  # fmt: skip
     rest = words[long.count(".") + 1 :] if long else words[1:]
     found = list(dict.fromkeys(m for name in names for f in _modeled(name) for m in _expand(f, rest)))
     if not found:
-        raise _error("illegal-form", f"no instruction has the form {form}", _nearest(form, names))
+        raise problem("illegal-form", f"no instruction has the form {form}", _nearest(form, names))
     return found
 
 
@@ -82,7 +82,7 @@ def one_meaning(form: str, key: Callable[[Meaning], object] = lambda meaning: me
     if len(kinds) > 1:
         listed = [str(meaning) for meaning in kinds.values()]
         more = f" and {len(listed) - 8} more" if len(listed) > 8 else ""
-        raise _error(
+        raise problem(
             "illegal-form", f"{form} has {len(listed)} meanings", f"write one of {', '.join(sorted(listed)[:8])}{more}"
         )
     return found[0]
@@ -97,7 +97,7 @@ def fragment(form: str, operand: str, layout: str | None = None) -> Fragment:
     """
     operand = a_text("the operand", operand, "operands are A, B, C and D").upper()
     if operand not in "ABCDE" or len(operand) != 1:
-        raise _error("illegal-form", f"no operand {operand!r}", "operands are A, B, C and D, and E of sparse forms")
+        raise problem("illegal-form", f"no operand {operand!r}", "operands are A, B, C and D, and E of sparse forms")
 
     def arguments(meaning: Meaning) -> tuple[str, str, str, str, str | None]:
         said = layout or meaning.word({"A": "alayout", "B": "blayout"}.get(operand, "trans"))
@@ -190,7 +190,3 @@ def _nearest(form: str, names: tuple[str, ...]) -> str:
     known = {str(meaning) for name in names for f in _modeled(name) for meaning in _expand(f, [])}
     close = difflib.get_close_matches(form, sorted(known), 1, 0.3)
     return f"did you mean {close[0]}?" if close else "see `ptxsim isa`"
-
-
-def _error(name: str, message: str, help: str) -> PtxError:
-    return PtxError(Finding(name, message, help=help))

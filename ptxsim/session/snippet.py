@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.diagnostic import Finding, PtxError, problem
 from ptxsim.engine.turns import Engine
 from ptxsim.given import a_number, a_text
 from ptxsim.isa.bind import Binder
@@ -28,6 +29,8 @@ from ptxsim.syntax import ast
 from ptxsim.syntax.parser import parse_body
 from ptxsim.syntax.scope import flatten
 from ptxsim.types import NEWEST, ScalarType, Target
+
+_problem = partial(problem, "bad-directive")
 
 
 @dataclass(slots=True)
@@ -261,7 +264,3 @@ def _cast(name: str, array: np.ndarray, t: ScalarType) -> np.ndarray:
 
 def _bad(name: str, message: str) -> PtxError:
     return _problem(f"register {name} {message}")
-
-
-def _problem(message: str, help: str | None = None) -> PtxError:
-    return PtxError(Finding("bad-directive", message, help=help))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -69,15 +69,12 @@ class OperandWriter:
         self.begin_operation()
 
     def begin_operation(self) -> None:
-        """Remember the registers, for `undo`."""
-        self._before = set(self.dirty)
-        self._changed: list[tuple[int, Any]] = []
+        self._loaded: list[int] = []
 
     def undo(self) -> None:
-        """Registers as they were at begin_operation."""
-        self.dirty = self._before
-        for slot, before in reversed(self._changed):
-            self.keep(slot, before)
+        """Forget the registers that were loaded since begin_operation; what gives up has written none."""
+        for slot in self._loaded:
+            del self.values[slot]
 
     def guard(self, op: Op) -> Value | None:
         """The executing lanes under a guard, or None."""
@@ -134,16 +131,9 @@ class OperandWriter:
         """A register's raw value: unsigned, a mask, or a list of two for 128 bits."""
         found = self.values.get(slot)
         if found is None:
-            self._changed.append((slot, None))
+            self._loaded.append(slot)
             found = self.values[slot] = self._load(self.places.registers[slot], self.program.slots[slot])
         return found
-
-    def keep(self, slot: int, value: Any) -> None:
-        """What a register holds from here on in this block; None: what memory says."""
-        if value is None:
-            self.values.pop(slot, None)
-        else:
-            self.values[slot] = value
 
     def _load(self, offset: int, t: ScalarType) -> Any:
         e = self.emitter
@@ -217,9 +207,8 @@ class OperandWriter:
         offset: int | None = self.places.specials.get(name)
         if offset is None:
             raise CannotEmit(f"{name} has no place")
-        if kind == "pred":
-            return cast(Value, self._load(offset, t))
-        return Value(e, e.let(f"load {e.vector(kind)}, ptr {self._at(offset)}, align 64"), kind)
+        found: Value = self._load(offset, t)
+        return found
 
     def spread(self, scalar: str, kind: str) -> Value:
         """A scalar in every lane."""
@@ -263,7 +252,6 @@ class OperandWriter:
             parts = [self.raw(v) for v in value] if isinstance(value, list) else self._words(value)
             if mask is not None:
                 parts = [e.where(mask, new, old) for new, old in zip(parts, self._slot(slot), strict=True)]
-            self._changed.append((slot, self.values.get(slot)))
             self.values[slot] = parts
             self.dirty.add(slot)
             return
@@ -285,7 +273,6 @@ class OperandWriter:
             value = raw
         if mask is not None:
             value = e.where(mask, value, self._slot(slot))
-        self._changed.append((slot, self.values.get(slot)))
         self.values[slot] = value
         self.dirty.add(slot)
 
