@@ -59,6 +59,10 @@ def words(rng: np.random.Generator, count: int, kind: str) -> np.ndarray:
     raw = rng.integers(0, 2**32, (count, 32), np.uint32)
     if kind == "ordinary":  # exponents of every small float near the middle
         return raw & np.uint32(0xBFBFBFBF) | np.uint32(0x30303030)
+    if (
+        kind == "tiny"
+    ):  # products of bf16 and tf32 that f32 has no room to scale, some of them so small that they are cut
+        return raw & np.uint32(0x8FFF8FFF) | np.uint32(0x20002000)
     if kind == "zeros":
         return raw & np.uint32(0x80008000) * rng.integers(0, 2, raw.shape, np.uint32)
     return raw
@@ -66,7 +70,7 @@ def words(rng: np.random.Generator, count: int, kind: str) -> np.ndarray:
 
 def accumulators(rng: np.random.Generator, fragment, kind: str) -> np.ndarray:
     if fragment.type == "f32" and kind != "bits":
-        sizes = 2.0 ** rng.integers(-148, 120, (fragment.words, 32)) * (kind != "zeros")
+        sizes = 2.0 ** rng.integers(-148, 120, (fragment.words, 32)) * (kind == "ordinary")
         return (rng.normal(size=sizes.shape) * sizes).astype(np.float32).view(np.uint32)
     return words(rng, fragment.words, kind)
 
@@ -79,7 +83,7 @@ def test_native_products_equal_the_interpreters(family, shape, types, target, sp
     rng = np.random.default_rng(3)
     for selector in range(product.sparsity.selectors if sparse else 1):
         run = native(product, selector, False)
-        for kind in ("bits", "ordinary", "zeros", "bits", "ordinary"):
+        for kind in ("bits", "ordinary", "zeros", "tiny", "bits", "ordinary"):
             a, b = (words(rng, f.words, kind) for f in (product.a, product.b))
             c, d = accumulators(rng, product.c, kind), np.zeros((product.d.words, 32), np.uint32)
             legal = [4, 14] if "tf32" in types else [4, 8, 12, 9, 13, 14, 1]
@@ -118,6 +122,17 @@ def small(exponent: int) -> int:
     return int(np.float16(2.0**exponent).view(np.uint16))
 
 
+@pytest.mark.parametrize("c", [0.0, -0.0, 2.0**-149, -(2.0**-149), 2.0**-126])
+@pytest.mark.parametrize("sign", [0, 0x8000])
+def test_products_that_are_cut_to_nothing(sign, c):
+    product = product_of("mma", "m16n8k8", ("f32", "bf16", "bf16", "f32"), "sm_90a")
+    code = 127 - 80 << 7
+    a, b = (np.full((f.words, 32), x * 0x10001, np.uint32) for f, x in ((product.a, sign | code), (product.b, code)))
+    c, d = np.full((product.c.words, 32), c, np.float32).view(np.uint32), np.zeros((product.d.words, 32), np.uint32)
+    assert native(product, 0, False)(*(x.ctypes.data for x in (a, b, c, d, a)))
+    np.testing.assert_array_equal(d, multiply(product, a, b, c))
+
+
 @pytest.mark.parametrize("by_c", [False, True])
 def test_ordinary_exponents_do_not_take_the_long_way(monkeypatch, by_c):
     """What takes it has another result here."""
@@ -151,9 +166,19 @@ def test_ordinary_exponents_do_not_take_the_long_way(monkeypatch, by_c):
         np.testing.assert_array_equal(d.view(np.uint32), multiply(product, a, b, c.view(np.uint32)))
 
 
-def test_metadata_that_means_nothing_is_left_to_the_interpreter():
-    product = product_of("mma", "m16n8k16", ("f32", "f16", "f16", "f32"), "sm_90a", sparse=True)
+@pytest.mark.parametrize(
+    "shape, kind, metadata, ordered, good",
+    [
+        ("m16n8k16", "f16", 0x44444444, True, True),
+        ("m16n8k16", "f16", 0x44444440, False, False),
+        ("m16n8k16", "f16", 0x44444441, True, False),
+        ("m16n8k16", "f16", 0x44444445, True, False),
+        ("m16n8k8", "tf32", 0x444444E4, False, True),
+        ("m16n8k8", "tf32", 0x44444484, False, False),
+    ],
+)
+def test_metadata_that_means_nothing_is_left_to_the_interpreter(shape, kind, metadata, ordered, good):
+    product = product_of("mma", shape, ("f32", kind, kind, "f32"), "sm_90a", sparse=True)
     operands = [np.zeros((f.words, 32), np.uint32) for f in (product.a, product.b, product.c, product.d)]
-    for metadata, ordered, good in ((0x44444444, True, True), (0x44444440, False, False), (0x44444441, True, False)):
-        codes = np.full(32, metadata, np.uint32)
-        assert native(product, 0, ordered)(*(x.ctypes.data for x in (*operands, codes))) == good
+    codes = np.full(32, metadata, np.uint32)
+    assert native(product, 0, ordered)(*(x.ctypes.data for x in (*operands, codes))) == good

@@ -230,11 +230,13 @@ def judge(
     for test in sorted(tests, key=lambda test: (is_text(test.item.nodeid), test.seconds)):
         for place in test.reached:
             by_place[place].append(test)
-    told: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    told: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by module, and by function
     waiting, running = found[::-1], dict[int, Fork]()
 
     def chosen(defect: Defect) -> list[Test]:
-        known, seen = told[defect.module + defect.function], dict[str, Test]()
+        known = Counter({name: count / 100 for name, count in told[defect.module].items()})
+        known.update(told[defect.module + defect.function])
+        seen = dict[str, Test]()
         first = function_of(defect.module, defect.function).__code__.co_firstlineno
         for line in (defect.statement, first):
             seen |= {test.item.nodeid: test for test in by_place[defect.module, line]}
@@ -270,7 +272,8 @@ def judge(
                         yield Verdict(fork.defect, "missed")
                         continue
                     name = fork.tests[number].item.nodeid
-                    told[fork.defect.module + fork.defect.function][name] += 1
+                    for where in (fork.defect.module, fork.defect.module + fork.defect.function):
+                        told[where][name] += 1
                     outcome = "endless" if late else "text" if is_text(name) else "results"
                     yield Verdict(fork.defect, outcome, name)
     finally:
