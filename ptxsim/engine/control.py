@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxsim.demangle import demangle
 from ptxsim.diagnostic import Label, beside
 from ptxsim.engine import splits
 from ptxsim.engine.access import read
@@ -124,7 +125,7 @@ def enter(
     assert site is not None
     if isinstance(callee, str):
         if callee not in BUILTINS:
-            why = f"{callee} is called, which is declared .extern, and nothing in this file defines it"
+            why = f"{demangle(callee)} is called, which is declared .extern, and nothing in this file defines it"
             raise Fault("not-modeled", why, first_lane(lanes), ONE_FILE)
         BUILTINS[callee](site, warp, lanes, machine)
         fall_through(record, s)
@@ -136,7 +137,7 @@ def enter(
     warp.stack[lanes] += np.uint64(caller.frame)
     over = lanes & (warp.stack + np.uint64(callee.frame) > np.uint64(program.stack_bytes))
     if over.any() or split.depth > 512:
-        raise Fault("stack-overflow", f"{callee.name} is called too deeply for the stack", first_lane(lanes))
+        raise Fault("stack-overflow", f"{demangle(callee.name)} is called too deeply for the stack", first_lane(lanes))
     for formal, value in zip(callee.parameters, arguments):
         place(formal, value, warp, lanes, machine)
     warp.call(split, split.block + 1, [saved, pointer, callee, caller, site], callee.name)

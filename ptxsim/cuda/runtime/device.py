@@ -15,6 +15,21 @@ _MINOR = {12: 12090, 13: 13000}  # the version that a runtime and its driver say
 _STACK, _PRINTF, _HEAP = 0, 1, 2  # cudaLimit
 _LIMITS = {_STACK: 1024, _PRINTF: 1 << 20, _HEAP: HEAP_BYTES}  # where the program sets no other
 _PEER_NOT_ENABLED = 705
+# Of functions that are not here, by parts of their names: why not.
+_NOT_MODELED = {
+    "Texture": "textures and surfaces are",
+    "Surface": "textures and surfaces are",
+    "ChannelDesc": "textures and surfaces are",
+    "Array": "arrays, which textures and surfaces read, are",
+    "Mipmapped": "textures and surfaces are",
+    "GL": "graphics is",
+    "Graphics": "graphics is",
+    "EGL": "graphics is",
+    "VDPAU": "graphics is",
+    "External": "memory of other programs is",
+    "Ipc": "memory of other programs is",
+    "Conditional": "conditional nodes of graphs are",
+}
 
 
 @function("cudaGetDeviceCount(int *count)")
@@ -164,7 +179,9 @@ def missing(runtime: Runtime, name: bytes) -> None:
     """A function of the runtime's that is not here is called."""
     if name not in runtime.missing:
         runtime.missing.add(name)
-        say(f"{name.decode()} is not provided: the program gets cudaErrorNotSupported (801)")
+        text = name.decode()
+        why = next((f" ({words} not modeled)" for part, words in _NOT_MODELED.items() if part in text), "")
+        say(f"{text} is not provided{why}: the program gets cudaErrorNotSupported (801)")
     raise CudaError(NOT_SUPPORTED)
 
 

@@ -91,6 +91,22 @@ def flag_that_nobody_sets():
     waiting_kernel[(1,)](torch.zeros(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32), num_warps=1)
 
 
+@triton.jit
+def locked_kernel(x_ptr, sums_ptr, lock_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + tl.program_id(0) * BLOCK + at)
+    while tl.atomic_cas(lock_ptr, 0, 1) == 1:
+        pass
+    tl.store(sums_ptr + at, tl.load(sums_ptr + at) + x)  # bug
+    tl.debug_barrier()
+    tl.atomic_xchg(lock_ptr, 0, sem="relaxed")
+
+
+def lock_let_go_without_release():
+    x, sums, lock = torch.rand(1024), torch.zeros(256), torch.zeros(1, dtype=torch.int32)
+    locked_kernel[(4,)](x, sums, lock, BLOCK=256)
+
+
 @gluon.jit
 def product_kernel(a_desc, b_desc, c_desc, PHASE: gl.constexpr, BYTES: gl.constexpr):
     bar = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
@@ -159,6 +175,7 @@ PROGRAMS = {
     no_barrier_between_store_and_load: ("race-global", "bug"),
     relaxed_flag: ("race-global", "bug"),
     flag_that_nobody_sets: ("deadlock", "bug"),
+    lock_let_go_without_release: ("race-global", "bug"),
     no_wait_for_the_tiles: ("missing-wait", "wait"),
     too_many_bytes_expected: ("deadlock", "bytes"),
     wait_for_the_wrong_phase: ("missing-wait", "wait"),
