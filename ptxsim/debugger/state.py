@@ -265,7 +265,7 @@ def flight_text(execution: Execution) -> str:
     return "\n".join(lines) or "nothing is in flight"
 
 
-def summary(execution: Execution, stop: Stop, lane: int) -> dict[str, Any]:
+def summary(stop: Stop, lane: int) -> dict[str, Any]:
     """Where a stop is, in numbers."""
     warp = stop.warp
     return {

@@ -97,7 +97,7 @@ class Terminal(cmd.Cmd):
             return
         if session.why == "finding" and session.finding is not None:
             self.say(self.paint("error", "stopped before what causes: ") + one_line(told(session.finding)))
-        facts = state.summary(session.execution, here, session.lane)
+        facts = state.summary(here, session.lane)
         where = f"CTA {','.join(map(str, facts['cta']))} warp {facts['warp']} lane {facts['lane']}"
         self.say(f"{where}, {facts['lanes']} lanes, instruction {facts['position']}")
         if (written := written_at(session.source, here.op.line)) is not None:

@@ -94,12 +94,12 @@ def call(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, machine
         if rest != word:
             s = splits.add(record, s, word)
         rest &= ~word
-        enter(op, warp, s, lanes, find(target, op, program, lanes), caller, program, machine)
+        enter(op, warp, s, lanes, find(target, program, lanes), caller, program, machine)
     if rest:
         fall_through(record, splits.holding(record, rest))
 
 
-def find(target: str | int, op: Op, program: Program, lanes: np.ndarray) -> FunctionCode | str:
+def find(target: str | int, program: Program, lanes: np.ndarray) -> FunctionCode | str:
     if isinstance(target, str):
         return program.functions.get(target, target)
     for name, address in program.function_addresses.items():

@@ -12,7 +12,6 @@ from ptxsim.report.style import WIDTH, Paint, plain, printable
 from ptxsim.source import Source
 
 _WORD = re.compile(r"[\w.%$:]+")
-_INDENT = 4
 
 
 def render(finding: Finding, paint: Paint = plain, width: int = WIDTH, also: Sequence[int] = ()) -> str:

@@ -79,6 +79,15 @@ def test_events_are_the_same(seed):
     assert same_events(Writer(seed).text())
 
 
+@pytest.mark.parametrize("space", ["global", "const"])
+def test_generic_accesses_tell_where_they_are(space):
+    """The first turn looks the allocation up, later ones find it where the last was."""
+    turn = "ld.u32 %r4, [%d0]; add.u32 %r9, %r9, 1; setp.lt.u32 %p2, %r9, 3;"
+    start = "mov.u64 %d0, fixed; cvta.const.u64 %d0, %d0;" if space == "const" else "st.u32 [%d0], %r0;"
+    text = body(f"{start} mov.u32 %r9, 0; L: {turn} @%p2 bra L; ld.param.u64 %d0, [data];")
+    assert same_events(text.replace(".visible", ".const .b32 fixed = 5;\n.visible"))
+
+
 ROWS = """
     shl.b32 %r8, %tid, 4; and.b32 %r8, %r8, 2032; add.u32 %r8, %r8, {start};
     ldmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 {{%r9, %r10, %r11, %r12}}, [%r8];

@@ -41,10 +41,9 @@ class _Careful:
         plain, total = plain + product, total + e.round_to_integral(product * scale, "rz")
         zeros = zeros & (product == 0.0)
         loop.end(plain, total, zeros)
-        finite = (e.bits(plain, "u64") & 0x7FF << 52) != 0x7FF << 52
-        # Zeros alone have the sign that their sum has; a lone C is itself; what was cut to nothing is +0.
-        simple = (zeros & (c == 0.0)) | ~finite
-        exact = e.where(simple, plain, e.where(zeros, wide, total / scale + 0.0))
+        # Zeros alone have the sign that their sum has; a lone C is itself; what was cut to nothing is +0. The scale that the
+        # exponents of infinities and NaN give is some power of two, which leaves them as they are.
+        exact = e.where(zeros, e.where(c == 0.0, plain, wide), total / scale + 0.0)
         result = self._rounded(exact)
         e.line(f"  ret <32 x float> {result.text}")
         return e.function(
