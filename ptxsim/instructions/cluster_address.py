@@ -21,7 +21,7 @@ OFFSET = (1 << RANK_SHIFT) - 1
 
 
 @instruction(
-    "mapa{.space}.type d, a, b", cost="free", space="shared::cluster", type="u32 u64", requires="7.8 sm_90",
+    "mapa{.space}.type d, a, b", cost="alu", space="shared::cluster", type="u32 u64", requires="7.8 sm_90",
     operands={"b": Value("u32")},
 )  # fmt: skip
 def map_address(a: LaneValue, b: LaneValue, *, space: Word, type: ScalarType) -> LaneValue:

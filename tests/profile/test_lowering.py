@@ -54,6 +54,63 @@ def test_an_address_is_one_multiply_add():
     assert units(lowered(IDS + body)) == ["imad.wide", "global", "global"]
 
 
+def test_an_address_and_a_constant_is_an_offset():
+    body = "add.s64 %d1, %d0, 64; ld.global.u32 %r9, [%d1+4]; add.s64 %d0, %d0, 32; ld.global.u32 %r2, [%d0]; st.global.v2.u32 [%d0+8], {%r9, %r2};"
+    assert units(lowered(IDS + body)) == ["global", "global", "global"]
+
+
+def test_an_address_that_changes_before_its_access_is_a_sum():
+    body = "again: add.s64 %d1, %d0, 64; add.s64 %d0, %d0, 32; ld.global.u32 %r9, [%d1]; setp.ne.s32 %p0, %r9, 0; @%p0 bra again; st.global.u32 [%d0], %r9;"
+    made = [op.unit for block in lowered(IDS + body).blocks[:2] for op in block.ops if op.kind == Kind.PLAIN]
+    assert len([unit for unit in made if unit in ("alu", "imad")]) > 3  # two sums of 64 bits are four
+
+
+@pytest.mark.parametrize(
+    "body, count",
+    [
+        ("and.b64 %d2, %d1, 2305843009213693951;", 1),
+        ("and.b64 %d2, %d1, 0xffffffff;", 0),
+        ("and.b64 %d2, %d1, 0xf0000000f;", 2),
+        ("shr.u64 %d2, %d1, 61;", 1),
+        ("shr.u64 %d2, %d1, 32;", 0),
+        ("shl.b64 %d2, %d1, 3;", 2),
+        ("shl.b64 %d3, %d1, 40; or.b64 %d2, %d3, %d1;", 2),
+    ],
+)
+def test_operations_on_64_bits_are_one_for_each_half_that_is_not_known(body, count):
+    found = lowered(IDS + "ld.global.u64 %d1, [%d0];" + body + "st.global.u64 [%d0], %d2;")
+    assert units(found) == ["global", *["alu"] * count, "global"]
+
+
+def test_a_comparison_that_others_combine_is_made_by_each():
+    body = (
+        "ld.global.v2.u32 {%r1, %r2}, [%d0]; setp.lt.s32 %p0, %r1, 4; setp.lt.s32 %p1, %r2, 4; setp.lt.s32 %p2, %r0, 9; "
+        "or.pred %p3, %p0, %p1; or.pred %p0, %p2, %p3; and.pred %p1, %p2, %p3; selp.b32 %r1, 1, 2, %p0; selp.b32 %r2, 3, 4, %p1; add.s32 %r9, %r1, %r2;"
+    )
+    assert units(lowered(IDS + body + STORE)).count("predicate") == 3
+
+
+def test_lanes_that_have_parted_meet_at_an_instruction():
+    part = "setp.lt.s32 %p0, %r0, 9; @%p0 bra over; " + "atom.global.add.u32 %r1, [%d0], %r0; " * 2 + "over: "
+    blocks = lowered(IDS + part + "bar.sync 0; st.global.u32 [%d0], %r0;").blocks
+    assert [op.unit for op in blocks[0].ops if op.kind == Kind.PLAIN].count("branch") == 1
+    assert (blocks[2].ops[0].unit, blocks[2].ops[0].kind) == ("branch", Kind.PLAIN)
+
+
+@pytest.mark.parametrize("old, moved", [("st.global.u32 [%d0+8], %r1;", 0), ("", 1)])
+def test_a_value_that_a_loop_hands_on_while_the_old_one_is_needed_is_moved(old, moved):
+    late = "" if old else "st.global.u32 [%d0+8], %r1;"
+    body = f"{old} ld.global.u32 %r2, [%d0+4]; {late} mov.u32 %r1, %r2; setp.ne.s32 %p0, %r2, 0; @%p0 bra again;"
+    loop = lowered(IDS + f"ld.global.u32 %r1, [%d0]; again: {body} st.global.u32 [%d0], %r1;").blocks[1]
+    assert len([op for op in loop.ops if op.kind == Kind.PLAIN]) == 1 + moved
+
+
+def test_predicated_first_values_keep_nothing():
+    body = "setp.lt.s32 %p0, %r0, 9; @%p0 bra one; mov.u32 %r9, 7; bra.uni all; one: add.s32 %r9, %r0, 5; all: "
+    ops = [op for op in lowered(IDS + body + STORE).blocks[0].ops if op.predicates]
+    assert [op.kept for op in ops][:1] == [()]
+
+
 def test_what_nobody_reads_is_gone():
     assert units(lowered(IDS + "mul.lo.s32 %r1, %r0, 7; mov.b32 %r9, %r0;" + STORE)) == ["global"]
 

@@ -40,6 +40,8 @@ SEQUENCES: dict[str, tuple[list[str], float]] = {
     "shift.64": (["alu", "alu"], 8),
     "lea64": (["alu", "alu"], 8),
     "mul.64": (["imad", "imad", "imad.wide", "alu"], 17),
+    "mul.lo.64": (["imad.wide", "imad.wide", "alu", "imad.wide"], 17),  # of which the other half is made too
+    "mul.hi.64.also": (["imad", "imad", "imad.wide"], 14),
     "mul.hi.64": (["imad.wide"] * 4 + ["alu"] * 3, 33),
     "minmax.64": (["alu"] * 4, 12),
     "select.64": (["alu"] * 2, 4),

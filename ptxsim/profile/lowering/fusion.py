@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ptxsim.engine.analysis.control_flow import control_flow
-from ptxsim.engine.analysis.def_use import def_use, writes
+from ptxsim.engine.analysis.def_use import def_use, slots_of, writes
 from ptxsim.engine.analysis.divergence import divergent_slots, meetings
-from ptxsim.engine.program.operand import Constant, Register
+from ptxsim.engine.program.operand import Address, Constant, Register
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Access
 from ptxsim.syntax import ast
@@ -68,6 +68,15 @@ def _sum_of(kind: str) -> Callable[[Op], bool]:
     return lambda p: is_made(p, {"+"}) and type_of(p) == kind
 
 
+ADDRESSES = ("s32", "u32", "b32", "s64", "u64", "b64")
+FARTHEST = 1 << 23  # bytes that an access may be from the address in its register
+
+
+def _signed(value: object) -> int:
+    """A constant of 64 bits with its sign; what is none is too far."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63) if isinstance(value, int) else FARTHEST
+
+
 PREDICATED = ("alu", "fma", "imad")  # units of what a selp puts under its predicate
 
 
@@ -82,6 +91,7 @@ class Fusion:
         self.meetings = meetings(self.flow)
         self.eaten: set[int] = set()  # operations that became part of another
         self.extra: dict[int, list[int]] = {}  # reads an operation takes over from what it ate
+        self.kept: dict[int, int] = {}  # what a choice has where its predicate is off
         self.fused: dict[int, str] = {}  # unit of an operation that a fusion has changed
         self.folded = self._fold_constants()  # operations whose result the assembler computes
 
@@ -180,6 +190,8 @@ class Fusion:
             if op.site not in self.flow.live or op.control is not None:
                 continue
             kind = type_of(op)
+            if self._offset(op):
+                continue
             if is_made(op, SUMS) and bits_of(op) == 64 and kind != "f64":
                 self._address_sum(op)
             elif is_made(op, SUMS) and kind in ("s32", "u32"):
@@ -190,6 +202,8 @@ class Fusion:
                 self._logic(op)
             elif is_made(op, EXTREMES) and kind in ("s32", "u32"):
                 self._eat_first(op, _sum_of(kind), "alu")
+            elif op.family == "mul" and op.words.get("half") == "hi" and bits_of(op) == 64:
+                self._both_halves(op)
             elif op.family == "selp" and bits_of(op) == 32:
                 self._choice(op)
             if kind in ("f32", "f64", "f16", "f16x2", "bf16x2") and is_made(op, SIGNED):
@@ -232,6 +246,48 @@ class Fusion:
                     self.eat(producer, op, "lea64")
                     return
 
+    def _offset(self, op: Op) -> bool:
+        """An address that is another one and a constant is part of the accesses that alone use it."""
+        if op.family != "add" or op.guard is not None or type_of(op) not in ADDRESSES or len(self.writes(op)) != 1:
+            return False
+        number = next((k for k in range(2) if isinstance(op.sources[1 - k], Constant)), None)
+        if number is None or not isinstance(op.sources[number], Register):
+            return False
+        constant, slot = op.sources[1 - number], self.writes(op)[0]
+        assert isinstance(constant, Constant)
+        base, readers = self.flow.value(op, number), [self.program.ops[s] for s in self.live_readers(slot)]
+        here = self.flow.block_of[op.site]
+        if not readers or self.definer(slot) is None or not -FARTHEST <= _signed(constant.value) < FARTHEST:
+            return False
+        if any(not self._addresses(reader, slot) for reader in readers):
+            return False
+        if self.definer(base) is None:  # the other one must still be what it was
+            last = max(reader.site for reader in readers)
+            if any(self.flow.block_of[reader.site] != here for reader in readers) or any(
+                self.flow.block_of.get(s) == here and op.site < s < last for s in self.flow.definers[base]
+            ):
+                return False
+        self.eaten.add(op.site)
+        for reader in readers:
+            self.flow.reads[reader.site] = [base if r == slot else r for r in self.flow.reads[reader.site]]
+            self.flow.readers[base].append(reader.site)
+        return True
+
+    def _addresses(self, op: Op, slot: int) -> bool:
+        """Whether an operation reads a register as the address of lanes' accesses and as nothing else."""
+        if not op.accesses or op.copies_in_bulk or not op.facts.by_lanes:
+            return False
+        found = [
+            k for k, s in enumerate(op.sources) if isinstance(s, Address | Register) and self._reads_at(op, k) == slot
+        ]
+        return self.flow.reads[op.site].count(slot) == len(found) > 0 and all(
+            isinstance(op.sources[k], Address) for k in found
+        )
+
+    def _reads_at(self, op: Op, number: int) -> int:
+        """What the source of that number, a register or an address, reads; -1 for none."""
+        return self.flow.value(op, number) if slots_of([op.sources[number]]) else -1
+
     def _logic(self, op: Op) -> None:
         """Two of and, or, xor, not with up to three inputs are one LOP3."""
         for producer in self.producers(op):
@@ -240,6 +296,18 @@ class Fusion:
             inputs = {*self.reads(op), *self.reads(producer)} - set(self.writes(producer))
             if producer.site not in self.extra and len(inputs) <= 3 and self.only_for(producer, op):
                 self.eat(producer, op, "alu" if bits_of(op) <= 32 else None)
+                return
+
+    def _both_halves(self, op: Op) -> None:
+        """The two halves of one product of 64 bits have most of it together."""
+        block = self.program.blocks[self.flow.block_of[op.site]]
+        for other in block:
+            if (
+                other.family == "mul" and other.words.get("half") == "lo" and bits_of(other) == 64
+                and other.site in self.flow.live and self.flow.reads[other.site] == self.flow.reads[op.site]
+                and len(self.flow.reads[op.site]) == 2
+            ):  # fmt: skip
+                self.fused[other.site], self.fused[op.site] = "mul.lo.64", "mul.hi.64.also"
                 return
 
     def _choice(self, op: Op) -> None:
@@ -258,7 +326,28 @@ class Fusion:
                 and not any(self.is_invariant(self.program.ops[s]) for s in self.flow.definers[other])
             ):
                 self.eat(producer, op, unit)
+                self.kept[op.site] = other
                 return
+
+    def _compares_again(self, op: Op) -> bool:
+        """A comparison that others combine too is made again by each of them."""
+        for producer in self.producers(op):
+            slots = self.writes(producer)
+            if (
+                producer.family != "setp"
+                or producer.guard is not None
+                or len(slots) != 1
+                or len(self.producers(op)) < 2
+            ):
+                continue
+            if self.flow.block_of[producer.site] != self.flow.block_of[op.site] or producer.site in self.eaten:
+                continue
+            row = cost_of(producer)
+            self.eat(producer, op, "predicate" if row == "alu" else row)
+            if any(slots[0] in self.flow.reads[s] for s in self.live_readers(slots[0])):
+                self.eaten.discard(producer.site)
+            return True
+        return False
 
     def _condition(self, op: Op) -> None:
         """A setp takes another predicate along: p and (a < b) is one instruction."""
@@ -267,5 +356,7 @@ class Fusion:
                 row = cost_of(producer)
                 self.eat(producer, op, "predicate" if row == "alu" else row)
                 return
+        if self._compares_again(op):
+            return
         if op.family == "not":
             self.fused[op.site] = "free"

@@ -15,9 +15,11 @@ from ptxsim.machine.memory import PARAMETERS as FIRST_PARAMETER
 from ptxsim.profile.lowering import memory, scalar, synchronisation, tensor, unroll  # noqa: F401  (they register lowerings)
 from ptxsim.profile.lowering.allocation import registers
 from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly, names_shared
+from ptxsim.profile.lowering.convergence import converge
 from ptxsim.profile.lowering.fusion import names_variable
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
 from ptxsim.profile.lowering.merging import Alignment, merge_shared
+from ptxsim.profile.lowering.moves import keep_moves
 from ptxsim.profile.lowering.predication import keep_old_values, predicate
 from ptxsim.profile.lowering.pressure import FULL_OCCUPANCY, MOST, Pressure
 from ptxsim.profile.lowering.regions import merged
@@ -74,10 +76,13 @@ class Lowering(Assembly):
                 prologue.append(MachineOp("uniform", site=self._first_site(), constant=constant_line(GLOBAL_MEMORY)))
             blocks[0].ops[:0] = prologue
         predicate(self, blocks)
+        converge(self, blocks)
         alignment = Alignment(self.program)
         for block in blocks:
             block.ops = merge_shared(alignment, block.ops)
         keep_old_values(blocks)
+        before = Pressure(self, blocks, self.like)
+        keep_moves(self, blocks, before.after, before.words)
         variants = self._unroll(blocks)
         pressure = Pressure(self, blocks, self.like)
         origin = {copy: number for number, found in variants.items() for copy in found}

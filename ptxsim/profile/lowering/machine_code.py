@@ -79,6 +79,9 @@ class MachineOp:
     space: str = ""  # of an access: what may alias with what
     stores: bool = False
     predicates: tuple[int, ...] = ()  # reads as a guard
+    kept: tuple[
+        int, ...
+    ] = ()  # of what it reads: values that stay where it does not write, in the place of what it writes
     control: bool = False  # part of a loop's counting, which unrolling leaves out
     # Of the assembler's own code: what the hardware goes by instead of registers (profile.sass).
     stall: int = 0  # cycles to the warp's next instruction; 0: not the assembler's code

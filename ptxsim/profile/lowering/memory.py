@@ -35,7 +35,16 @@ def load(assembly: Assembly, op: Op) -> list[MachineOp]:
         return [assembly.machine(op, "constant", Kind.ACCESS, space="const")]
     read = accesses_of(op)[0]
     space, ordered = "nc" if read.read_only else space, read.order in ("volatile", "acquire")
-    return [assembly.machine(op, unit_of(assembly, op), Kind.ACCESS, space=space, stores=ordered)]
+    return widened(assembly, op, assembly.machine(op, unit_of(assembly, op), Kind.ACCESS, space=space, stores=ordered))
+
+
+def widened(assembly: Assembly, op: Op, made: MachineOp) -> list[MachineOp]:
+    """An access, and what makes a generic address of one in the cluster's shared memory: two moves to registers side by side."""
+    if op.completes_by is not None or not any(access.remote for access in op.accesses):
+        return [made]
+    moves = [MachineOp("alu", (assembly.new_slot(),), made.reads[:1], op.site) for _ in range(2)]
+    made.reads = (*made.reads, *(slot for move in moves for slot in move.writes))
+    return [*moves, made]
 
 
 @lowers("store", "async_store", "bulk_store")
@@ -43,7 +52,7 @@ def store(assembly: Assembly, op: Op) -> list[MachineOp]:
     made = assembly.machine(op, unit_of(assembly, op), Kind.ACCESS, space=space_of(op), stores=True)
     moves = [MachineOp("alu", (assembly.new_slot(),), (), op.site) for _ in range(_literals(op))]
     made.reads = (*made.reads, *(slot for move in moves for slot in move.writes))
-    return [*moves, *released(op), made]
+    return [*moves, *released(op), *widened(assembly, op, made)]
 
 
 def _literals(op: Op) -> int:
@@ -70,7 +79,7 @@ def atomic(assembly: Assembly, op: Op) -> list[MachineOp]:
         return [*loop, MachineOp("alu", (), (), op.site), last, MachineOp("branch", (), (), op.site)]
     unit = unit_of(assembly, op)
     made = assembly.machine(op, unit, Kind.ACCESS, space=space, stores=True, amount=int(unit == "remote"))
-    return [*released(op), made]
+    return [*released(op), *widened(assembly, op, made)]
 
 
 @lowers("ldmatrix", "stmatrix")

@@ -51,18 +51,26 @@ def predicate(fusion: Fusion, blocks: list[MachineBlock]) -> None:
 
 
 def keep_old_values(blocks: list[MachineBlock]) -> None:
-    """What a predicated instruction does not write keeps its old value, and so reads it; unless nothing reads it but under the same predicates."""
+    """What a predicated instruction does not write keeps its old value, and so reads it; unless there is none, or nothing reads it but under the
+    same predicates."""
     readers: dict[int, set[tuple[int, ...]]] = {}
-    for block in blocks:
+    writers: dict[int, set[int]] = {}
+    for number, block in enumerate(blocks):
         for op in block.ops:
             for slot in (*op.reads, *op.predicates):
                 readers.setdefault(slot, set()).add(op.predicates)
-    for block in blocks:
+            for slot in op.writes:
+                writers.setdefault(slot, set()).add(number)
+    for number, block in enumerate(blocks):
+        written: set[int] = set()
         for op in block.ops:
             if op.predicates:
                 own = set(op.predicates)
-                kept = [w for w in op.writes if any(not own <= set(reader) for reader in readers.get(w, ()))]
+                old = [w for w in op.writes if w in written or writers[w] != {number}]
+                kept = [w for w in old if any(not own <= set(reader) for reader in readers.get(w, ()))]
+                op.kept = (*op.kept, *(w for w in kept if w not in op.reads))
                 op.reads = tuple(dict.fromkeys([*op.reads, *kept]))
+            written.update(op.writes)
 
 
 def _last(fusion: Fusion, blocks: list[MachineBlock], number: int) -> Op | None:

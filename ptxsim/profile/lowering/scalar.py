@@ -7,10 +7,12 @@ from ptxsim.engine.program.operation import Op
 from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly
 from ptxsim.profile.lowering.emulated import SEQUENCES
 from ptxsim.profile.lowering.fusion import cost_of
+from ptxsim.profile.lowering.halves import count
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp
 
 UNKNOWN = "alu"  # what an instruction is taken for whose cost nothing declares
 # What the uniform datapath does in one instruction, where operands are uniform.
+HALVES = ("logic.64", "shift.64")
 UNIFORM = ("alu", "imad", "iadd", "logic.64")
 
 
@@ -26,10 +28,17 @@ def lower(assembly: Assembly, op: Op) -> list[MachineOp]:
         return [move(assembly, op)]
     if row in UNIFORM and assembly.is_uniform(op):
         row = "uniform"
+    if row in HALVES and (halves := count(assembly, op)) is not None and halves < 2:
+        if not halves:
+            return [MachineOp("nothing", assembly.writes(op), assembly.reads(op), op.site, Kind.COPY)]
+        row = "alu"
     if row in SEQUENCES:
         return assembly.sequence(op, row)
     # What takes an issue slot alone is there for its effect, and stays where it is.
-    return [assembly.machine(op, row, stores=row == "nothing")]
+    made = assembly.machine(op, row, stores=row == "nothing")
+    if op.site in assembly.kept:
+        made.kept = (assembly.kept[op.site],)
+    return [made]
 
 
 def move(assembly: Assembly, op: Op) -> MachineOp:

@@ -6,11 +6,16 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ptxsim.profile.lowering.machine_code import Kind, MachineOp
+from ptxsim.profile.lowering.machine_code import Kind, MachineOp, Pipe
 from ptxsim.profile.model.figures import UNITS
 
 # What the assembler plans with for what it cannot know.
 PLANNED = {"global": 300.0, "shared": 30.0}
+ORDERED = 1.0  # cycles from an instruction to one that only has to come after it
+# Cycles that the assembler leaves between instructions of a pipe, read from the stall counts of ptxas 13.0.
+PLANNED_COST = {
+    Pipe.ALU: 2.0, Pipe.FMA: 1.0, Pipe.FMA_HEAVY: 2.0, Pipe.FP64: 2.0, Pipe.LSU: 4.0, Pipe.XU: 4.0, Pipe.ADU: 4.0, Pipe.UNIFORM: 2.0,
+}  # fmt: skip
 WALLS = (Kind.BARRIER, Kind.FENCE, Kind.PRODUCT_WAIT, Kind.MBARRIER_WAIT, Kind.ASYNC_WAIT, Kind.BULK_WAIT)
 ENDS = (Kind.BRANCH, Kind.LOOP_BRANCH, Kind.EXIT, Kind.CHECK)
 WINDOW = 192  # instructions the assembler looks ahead
@@ -54,31 +59,38 @@ def planned_latency(op: MachineOp) -> float:
 
 
 def _schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
+    """What need not wait, for a result or for its pipe, goes first, the longest way to the end before others; then what waits least."""
     if len(ops) < 3:
         return ops
     after, waiting = dependences(ops)
     height = [0.0] * len(ops)
     for i in range(len(ops) - 1, -1, -1):
-        height[i] = planned_latency(ops[i]) + max((height[j] for j in after[i]), default=0.0)
+        own = planned_latency(ops[i])
+        height[i] = max([own, *(height[j] + (own if result else ORDERED) for j, result in after[i].items())])
     ready = [i for i in range(len(ops)) if not waiting[i]]
     live = _Live(ops, budget)
     order = []
     start, now = [0.0] * len(ops), 0.0  # when what an instruction reads is there, as far as the assembler can plan
+    free = dict.fromkeys(Pipe, 0.0)
+    pipes = [Pipe.NONE if op.kind == Kind.COPY else UNITS[op.unit].pipe for op in ops]
+
+    def rank(i: int) -> tuple[float, float, int]:
+        return max(start[i], now, free[pipes[i]]), -height[i], i
+
     while ready:
-        # What need not wait goes first, the longest way to the end before others; then what waits least.
-        ready.sort(key=lambda i: (max(start[i], now), -height[i], i))
         # The first that fits; where none does, the one that frees most.
-        chosen = next((i for i in ready if live.fits(ops[i])), None)
-        if chosen is None:
-            chosen = min(ready, key=lambda i: (live.change(ops[i]), -height[i], i))
+        fitting = [i for i in ready if live.fits(ops[i])]
+        freeing = None if fitting else min(ready, key=lambda i: (live.change(ops[i]), -height[i], i))
+        chosen = min(fitting, key=rank) if freeing is None else freeing
         ready.remove(chosen)
         live.run(ops[chosen])
         order.append(ops[chosen])
-        now = max(now, start[chosen])
-        done = now + planned_latency(ops[chosen])
-        now += ops[chosen].kind != Kind.COPY
-        for j in after[chosen]:
-            start[j] = max(start[j], done)
+        begin, done = rank(chosen)[0], start[chosen]
+        if ops[chosen].kind != Kind.COPY:
+            free[pipes[chosen]] = begin + PLANNED_COST.get(pipes[chosen], 0.0)
+            now, done = begin + 1, begin + planned_latency(ops[chosen])
+        for j, result in after[chosen].items():
+            start[j] = max(start[j], done if result else start[j])
             waiting[j] -= 1
             if not waiting[j]:
                 ready.append(j)
@@ -179,15 +191,16 @@ class _Live:
         self.live.difference_update(gone)
 
 
-def dependences(ops: list[MachineOp]) -> tuple[list[set[int]], list[int]]:
-    """Who must come after whom: registers, memory of one space, and the block's last instruction after all others."""
-    after: list[set[int]] = [set() for _ in ops]
+def dependences(ops: list[MachineOp]) -> tuple[list[dict[int, bool]], list[int]]:
+    """Who must come after whom, and whether for a result: registers, memory of one space, and the block's last instruction after all others."""
+    after: list[dict[int, bool]] = [{} for _ in ops]
     written: dict[int, int] = {}
     read: dict[int, list[int]] = {}
     stores: dict[str, int] = {}
     loads: dict[str, list[int]] = {}
     for i, op in enumerate(ops):
-        before = [written[r] for r in (*op.reads, *op.predicates) if r in written]
+        made = {written[r] for r in (*op.reads, *op.predicates) if r in written}
+        before = list(made)
         for slot in op.writes:
             before += read.get(slot, [])
             if slot in written:
@@ -204,7 +217,7 @@ def dependences(ops: list[MachineOp]) -> tuple[list[set[int]], list[int]]:
                 before += found
         for j in before:
             if j != i:
-                after[j].add(i)
+                after[j][i] = j in made
         for slot in (*op.reads, *op.predicates):
             read.setdefault(slot, []).append(i)
         for slot in op.writes:
@@ -220,7 +233,7 @@ def dependences(ops: list[MachineOp]) -> tuple[list[set[int]], list[int]]:
     last = len(ops) - 1
     if ops[last].kind in ENDS or ops[last].kind in WALLS:
         for i in range(last):
-            after[i].add(last)
+            after[i].setdefault(last, False)
     waiting = [0] * len(ops)
     for follows in after:
         for j in follows:

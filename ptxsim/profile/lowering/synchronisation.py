@@ -40,9 +40,12 @@ def warp_barrier(assembly: Assembly, op: Op) -> list[MachineOp]:
 def cluster_barrier(assembly: Assembly, op: Op) -> list[MachineOp]:
     waits = role_of(op) is Role.WAIT
     made = assembly.machine(op, "barrier", Kind.BARRIER, amount=2 + waits, stores=True)
-    if waits or op.words.get("order") == "relaxed":
+    if waits:
+        return [made, MachineOp("nothing", (), (), op.site, Kind.INVALIDATE, stores=True)]
+    if op.words.get("order") == "relaxed":
         return [made]
-    return [MachineOp("fence", (), (), op.site, Kind.FENCE, latency=GPU_FENCE, stores=True), made]
+    fence = MachineOp("fence", (), (), op.site, Kind.FENCE, latency=GPU_FENCE, stores=True)
+    return [fence, *[MachineOp("nothing", (), (), op.site, stores=True)] * 2, made]
 
 
 @lowers("fence")

@@ -86,9 +86,11 @@ def encode(machine: MachineProgram, source: Sequence[Op], figures: Figures) -> C
             scale = figures.tensor_scale if unit.pipe == Pipe.TENSOR else 1.0
             reads = len(registers)
             awaited = [machine.slots - BARRIERS + k for k in range(BARRIERS) if op.waits >> k & 1]
-            writes = reads + len(op.reads) + len(awaited)
-            guards = writes + len(op.writes)
-            registers += [*op.reads, *awaited, *op.writes, *op.predicates]
+            used = [r for r in op.reads if r not in op.kept]
+            written = tuple(dict.fromkeys([*op.writes, *op.kept]))
+            writes = reads + len(used) + len(awaited)
+            guards = writes + len(written)
+            registers += [*used, *awaited, *written, *op.predicates]
             rows.append((
                 unit.pipe, op.kind, scale * (unit.latency if op.latency is None else op.latency),
                 scale * (unit.cost if op.cost is None else op.cost), op.site, op.amount, op.bytes, _REASON.get(op.unit, WAIT),

@@ -108,8 +108,11 @@ def operands(m: Machine, p: Any, w: int, i: int, at: float) -> tuple[float, int]
             moment, why = there, m.values[w, r].why
     for k in range(m.ops[i].writes, m.ops[i].guards):  # written again: not before the first is there
         r = m.registers[k]
-        if m.values[w, r].ready > moment:
-            moment, why = m.values[w, r].ready, m.values[w, r].why
+        there = m.values[w, r].ready
+        if m.values[w, r].pipe in (Pipe.ALU, Pipe.FMA, Pipe.FMA_HEAVY):
+            there -= m.ops[i].latency
+        if there > moment:
+            moment, why = there, m.values[w, r].why
     for k in range(m.ops[i].guards, m.ops[i].stop):
         r = m.registers[k]
         there = m.values[w, r].ready

@@ -1,0 +1,65 @@
+"""Operations on 64 bits bit by bit: an instruction for each half of 32 bits that is not known, or the same as a half that there is.
+
+Read from ptxas 13.0 for sm_90: a mask of 61 bits is one LOP3, a shift by 32 or more at most one, what is zero after those is no operand.
+"""
+
+from __future__ import annotations
+
+from ptxsim.engine.program.operand import Constant, Operand, Register
+from ptxsim.engine.program.operation import Op
+from ptxsim.profile.lowering.fusion import Fusion, bits_of, is_made, type_of
+
+ONES = 0xFFFFFFFF
+LEFT, RIGHT = {"<<"}, {">>"}
+Half = int | None  # what is known of one
+
+
+def count(fusion: Fusion, op: Op) -> int | None:
+    """How many instructions a shift or a bitwise operation on 64 bits is; None where the row of its definition says it."""
+    if bits_of(op) != 64 or op.site in fusion.extra or len(op.sources) != 2:
+        return None
+    if is_made(op, LEFT) or is_made(op, RIGHT):
+        return _shift(fusion, op)
+    if not any(is_made(op, {sign}) for sign in "&|^"):
+        return None
+    one, other = (_known(fusion, op, k) for k in range(2))
+    same = (0, ONES) if is_made(op, {"&"}) else (0,)
+    return sum(a not in same and b not in same for a, b in zip(one, other))
+
+
+def _shift(fusion: Fusion, op: Op) -> int | None:
+    by = op.sources[1]
+    if not isinstance(by, Constant) or not isinstance(by.value, int):
+        return None
+    low, high = _known(fusion, op, 0)
+    if by.value >= 32:
+        signed = is_made(op, RIGHT) and type_of(op) == "s64"
+        return int(by.value > 32) + signed
+    return 1 if (low if is_made(op, LEFT) else high) == 0 else 2
+
+
+def _known(fusion: Fusion, op: Op, number: int) -> tuple[Half, Half]:
+    source: Operand | None = op.sources[number]
+    if isinstance(source, Constant) and isinstance(source.value, int):
+        return source.value & ONES, source.value >> 32 & ONES
+    return _of(fusion, fusion.flow.value(op, number)) if isinstance(source, Register) else (None, None)
+
+
+def _of(fusion: Fusion, slot: int) -> tuple[Half, Half]:
+    """What is known of the lower and the upper half of a value: that it is zero."""
+    op = fusion.definer(slot)
+    if op is None or op.guard is not None:
+        return None, None
+    constant = next((s.value for s in op.sources[1:2] if isinstance(s, Constant) and isinstance(s.value, int)), None)
+    if op.family == "cvt" and str(op.words.get("atype", "")) in ("u8", "u16", "u32"):
+        return None, 0
+    if constant is None or bits_of(op) != 64:
+        return None, None
+    if constant >= 32 and is_made(op, LEFT):
+        return 0, None
+    if constant >= 32 and is_made(op, RIGHT):
+        return None, None if type_of(op) == "s64" else 0
+    if is_made(op, {"&"}):
+        halves = constant & ONES, constant >> 32 & ONES
+        return halves[0] and None, halves[1] and None
+    return None, None
