@@ -183,7 +183,8 @@ def release_fences(o: Order, slot: int, warp: int, lanes: int, row: int) -> None
     for lane in range(LANES):
         unit = warp * LANES + lane
         if lanes >> lane & 1:
-            o.clock[row, inits] = max(o.clock[row, inits], o.clock[row_of(o, slot, unit), inits])
+            for column in range(inits, inits + int(o.n[CTAS])):
+                o.clock[row, column] = max(o.clock[row, column], o.clock[row_of(o, slot, unit), column])
             if o.n[TENSOR]:
                 hand_fenced(o, row, row_of(o, slot, unit))
         if lanes >> lane & 1 and o.fence_row[slot, unit] != NONE and o.fence_scope[slot, unit] >= Scope.CLUSTER:

@@ -197,7 +197,7 @@ def publish_mbarriers(o: Order, slot: int, rank: int, warp: int, lanes: int) -> 
                     if one["written"] > o.start[slot] and one["updater"] <= one["written"]:
                         one["updater"] = now
                         known |= 1 << (unit & 31)  # who has initialised it
-    know(o, slot, warp, known, int(o.n[INITS]), now)
+    know(o, slot, warp, known, int(o.n[INITS]) + rank, now)
 
 
 def use_mbarriers(
@@ -221,7 +221,7 @@ def use_mbarriers(
         written, writer = int(made["written"]), int(made["writer"])
         by_copy = not waits and flags & FLAG_ASYNC_PROXY != 0
         if not flags & (FLAG_ISSUED if by_copy else FLAG_LANDED) and written > o.start[slot]:
-            lane = unaware(o, slot, warp, part, writer, written, int(made["updater"]))
+            lane = unaware(o, slot, warp, part, address >> RANK_SHIFT, writer, written, int(made["updater"]))
             if lane != NONE:
                 tell(o, found, UNSEEN, site, int(made["site"]), address & OFFSET, slot, warp, lane, writer >> 5, False)
         if waits:
@@ -244,10 +244,10 @@ def use_mbarriers(
                 arrive_at_home(o, slot, released_at(o, slot, warp, phase_key(key, is_odd), scope), address)
 
 
-def unaware(o: Order, slot: int, warp: int, lanes: int, writer: int, time: int, published: int) -> int:
-    """One of some lanes that does not know of an initialisation; NONE if all do. published: when its thread has executed
-    fence.mbarrier_init, if that is after it."""
-    rest, inits = lanes, int(o.n[INITS])
+def unaware(o: Order, slot: int, warp: int, lanes: int, rank: int, writer: int, time: int, published: int) -> int:
+    """One of some lanes that does not know of an initialisation; NONE if all do. rank: of the mbarrier's CTA; published: when its thread
+    has executed fence.mbarrier_init, if that is after it."""
+    rest, inits = lanes, int(o.n[INITS]) + rank
     while rest:
         lane = lowest(rest)
         rest &= rest - 1

@@ -39,8 +39,8 @@ from ptxsim.machine.pages import reserve
 # when all reads of lanes are there.
 # PLAIN: every access is judged granule by granule, for tests. GRANULES: pages of global memory that have some.
 # COPIED: the first of the columns of what copies have written that complete on mbarriers, COMPLETIONS for each CTA; then comes that
-# of what such copies have not written yet, which no thread ever knows. INITS: the column of mbarriers that fence.mbarrier_init has
-# published; PRODUCTS: the first of those of what products of warpgroups have read. The last column is that of all other copies. COPYING: whether there are accesses of the async proxy to global memory. AGREED: any two strong accesses of the program are, each in the scope of the other; AGREED_IN_SHARED: in shared memory. PASSES: all
+# of what such copies have not written yet, which no thread ever knows. INITS: the first of the columns, one for each CTA, of its mbarriers that
+# fence.mbarrier_init has published; PRODUCTS: the first of those of what products of warpgroups have read. The last column is that of all other copies. COPYING: whether there are accesses of the async proxy to global memory. AGREED: any two strong accesses of the program are, each in the scope of the other; AGREED_IN_SHARED: in shared memory. PASSES: all
 # fences of the device stand in one order, COVER_SCOPE is the narrowest scope of these, so that what a thread has read counts for fences of those that it meets (see barriers.pass_on).
 # TENSOR: the first of the columns of what warps have done with tensor memory (see tensors), 0 where the program has none.
 # STRAYED: how often what was to be left as it is (Order.left) has been written all the same.
@@ -182,7 +182,7 @@ def begin(
     completions = (COMPLETIONS * ctas + 1) * any(bits & LATER for bits in sites)
     groups = warps // 4 * ctas * any(bits & WARPGROUP for bits in sites)
     tensors = all_warps * any(bits & TENSORS for bits in sites)
-    units = (2 if covers else 1) * threads + 2 * tensors + completions + 1 + groups + 1
+    units = (2 if covers else 1) * threads + 2 * tensors + completions + ctas + groups + 1
     ways = warps + (NEAR_WAYS if ctas > 1 else 0)
     rows = all_warps * (2 * OWN_ROWS + LANES) + 2 * barrier_rows(ctas) + 1
     clusters, lines = grid // ctas, -(-shared_bytes >> LINE_BITS)
@@ -194,7 +194,7 @@ def begin(
     n[PASSES] = covers and not any(bits & UNORDERED for bits in sites)
     n[COVER_SCOPE] = min((bits >> SCOPE & 3 for bits in sites if bits & COVERS), default=Scope.SYS)
     n[PRODUCTS] = units - 1 - groups
-    n[INITS] = n[PRODUCTS] - 1
+    n[INITS] = n[PRODUCTS] - ctas
     n[COPIED] = n[INITS] - completions
     n[TENSOR] = n[COPIED] - 2 * tensors if tensors else 0
     n[AGREED] = _agree(sites, UPDATES_SHARED, Scope.GPU)
