@@ -117,12 +117,16 @@ class _Causes:
             yield from (("far", self._line(op)) for op in ops)
         if name in ("missing-proxy-fence", "tensor-memory-order"):
             yield from ((name, self._line(op)) for op in ops)
-        if name == "tensor-memory-order":  # who does not wait for others comes too early for those that wait for it
-            yield name, None
+        if name == "tensor-memory-order" or (
+            name == "cluster-exit" and "tensor-memory-order" in names
+        ):  # who does not wait for others comes too early for those that wait for it
+            yield "tensor-memory-order", None
         if name == "out-of-bounds" and ops:  # columns that another warp has given back too early
             yield "tensor-memory-order", self._line(ops[0])
         if name == "race-warp":  # lanes of one store that put different values into one place are among them
             yield from (("place", self._line(op)) for op in ops)
+        if name == "mbarrier-visibility" or finding.case == NOT_BEGUN:  # the barrier at the begin serves both
+            yield NOT_BEGUN, None
         if name == "mbarrier-visibility":
             yield "begun", block_of(self.program)[ops[-1].site]
         if name == "missing-commit":

@@ -60,7 +60,7 @@ def deadlock(resident: list[Cluster], program: Program) -> Finding:
     if not waiting:
         return Finding("deadlock", "every running warp waits: the first one for nothing")
     _find_those_that_follow(waiting, program)
-    waiting.sort(key=lambda each: each.follows)
+    waiting.sort(key=lambda each: (not any(_has_other_bytes(mbarrier) for mbarrier, _ in each.mbarriers), each.follows))
     first, notes = waiting[0], _notes(waiting)
     never = ", on which no thread has arrived" if first.never_reached else ""
     return Finding(
@@ -146,6 +146,9 @@ def _what_lacks(waiting: list[_Waiting], program: Program) -> str:
         for mbarrier, count in each.mbarriers:
             known[mbarrier.word] = mbarrier
             lanes[mbarrier.word] += count
+    unlike = [each for each in known.values() if _has_other_bytes(each)]
+    if unlike:
+        return _other_bytes(min(unlike, key=lambda each: each.bytes), waiting[0].warp.cta.cluster.variables)
     at_mbarriers = all(each.mbarriers for each in waiting)
     names = {mbarrier.called for mbarrier in known.values()}
     if at_mbarriers and len(names) > 1 and all(each.last_line == 0 for each in known.values()):
@@ -163,9 +166,6 @@ def _what_lacks(waiting: list[_Waiting], program: Program) -> str:
                 f"the {arrived} threads that wait have arrived, and line {mbarrier.init_line} initialised it to wait for {mbarrier.expected}: "
                 "is that count right?"
             )
-    unlike = [each for each in known.values() if each.bytes and not each.pending]
-    if unlike:
-        return _other_bytes(min(unlike, key=lambda each: each.bytes), waiting[0].warp.cta.cluster.variables)
     if (partly := next((each for each in known.values() if 0 < each.pending < each.expected), None)) is not None:
         name = shared_name(waiting[0].warp.cta.cluster.variables, partly.called)
         return (
@@ -175,12 +175,20 @@ def _what_lacks(waiting: list[_Waiting], program: Program) -> str:
     return "see the list: no thread is left that could bring what they wait for"
 
 
+def _has_other_bytes(mbarrier: MBarrierRecord) -> bool:
+    """Whether other bytes have come for an mbarrier than were announced, and no arrival that may announce them is missing."""
+    return mbarrier.bytes < 0 or (mbarrier.bytes > 0 and not mbarrier.pending)
+
+
 def _other_bytes(mbarrier: MBarrierRecord, variables: Variables) -> str:
-    """Of an mbarrier at which all have arrived, and the bytes that came are not those that were announced."""
+    """Of an mbarrier at which the bytes that came are not those that were announced."""
     came, name = mbarrier.announced - mbarrier.bytes, shared_name(variables, mbarrier.called)
+    arrived = mbarrier.expected - mbarrier.pending
+    who = f"{arrived} of {mbarrier.expected} have arrived on" if mbarrier.pending else "all have arrived on"
+    rest = "" if not mbarrier.pending else "; do all that announce bytes come to their arrive.expect_tx?"
     return (
-        f"all have arrived on {name}, and {came} bytes have come for it where {mbarrier.announced} were announced: expect_tx is told the bytes of "
-        "all copies of a phase that come to this CTA, those of other CTAs among them"
+        f"{who} {name}, and {came} bytes have come for it where {mbarrier.announced} were announced: expect_tx is told the bytes of "
+        f"all copies of a phase that come to this CTA, those of other CTAs among them{rest}"
     )
 
 
