@@ -185,6 +185,11 @@ def context_device(runtime: Runtime, number: Any) -> None:
     number[0] = 0
 
 
+@function("int cuCtxGetApiVersion(void *context, unsigned *version)")
+def context_version(runtime: Runtime, context: int | None, version: Any) -> None:
+    version[0] = 1000 * runtime.version
+
+
 @function("int cuCtxGetFlags(unsigned *flags)")
 def context_flags(runtime: Runtime, flags: Any) -> None:
     flags[0] = 0

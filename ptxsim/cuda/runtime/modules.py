@@ -7,7 +7,9 @@ What is linked is PTX, and stays PTX: the "machine code" that the linker gives i
 from __future__ import annotations
 
 import ctypes
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ptxsim.cuda import linking
@@ -26,7 +28,7 @@ from ptxsim.cuda.runtime.properties import values
 from ptxsim.cuda.runtime.state import INVALID_VALUE, NOT_SUPPORTED, Runtime
 from ptxsim.isa.variable_layout import size_of
 
-NOT_FOUND, INVALID_HANDLE = 500, 400
+NOT_FOUND, INVALID_HANDLE, FILE_NOT_FOUND = 500, 400, 301
 PTX, LIBRARY = 1, 4  # CUjitInputType
 
 
@@ -44,6 +46,27 @@ def load(runtime: Runtime, module: Any, code: int | None, *options: Any) -> None
     runtime.binaries.add(handle, code)
     runtime.loaded(handle)
     module[0] = handle
+
+
+@function("int cuLibraryLoadFromFile(void **library, const char *path, void *jit, void *given, unsigned count, void *options, void *values, "
+          "unsigned more)")  # fmt: skip
+@function("cudaLibraryLoadFromFile(void **library, const char *path, void *jit, void *given, unsigned count, void *options, "
+          "void *values, unsigned more)")  # fmt: skip
+@function("int cuModuleLoad(void **module, const char *path)")
+def load_file(runtime: Runtime, module: Any, path: bytes | None, *options: Any) -> None:
+    load(runtime, module, ctypes.addressof(_held(runtime, path)))
+
+
+def _held(runtime: Runtime, path: bytes | None) -> Any:
+    """The bytes of a file, which stay. Raises CudaError."""
+    if path is None:
+        raise CudaError(INVALID_VALUE)
+    try:
+        data = Path(os.fsdecode(path)).read_bytes()
+    except OSError:
+        raise CudaError(FILE_NOT_FOUND) from None
+    runtime.kept.append(held := ctypes.create_string_buffer(data))
+    return held
 
 
 @function("int cuLibraryUnload(void *library)", "int cuModuleUnload(void *module)", "cudaLibraryUnload(void *library)")
@@ -294,6 +317,12 @@ def link_add(
         say(f"{(name or b'').decode() or 'what is linked'} is not PTX: only PTX is linked")
         raise CudaError(NOT_SUPPORTED)
     link.texts.append(ctypes.string_at(data, size).rstrip(b"\0"))
+
+
+@function("int cuLinkAddFile_v2(void *state, int type, const char *path, unsigned count, void *options, void *values)")
+def link_add_file(runtime: Runtime, state: int | None, type: int, path: bytes | None, *options: Any) -> None:
+    held = _held(runtime, path)
+    link_add(runtime, state, type, ctypes.addressof(held), len(held), path)
 
 
 @function("int cuLinkComplete(void *state, void **code, size_t *size)")

@@ -21,6 +21,7 @@ _MODULES = (
     "driver",
     "contexts",
     "modules",
+    "rectangles",
     "dialect",  # after those that it names
 )
 _PER_THREAD = ("_ptsz", "_ptds")  # the same functions for programs of --default-stream per-thread

@@ -39,5 +39,28 @@ int main() {
   if (cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, extra) != CUDA_ERROR_INVALID_VALUE) return 9;
   size = 12;
   if (cuLaunchKernel(kernel, 1, 1, 1, 5000, 1, 1, 0, stream, nullptr, extra) != CUDA_ERROR_INVALID_VALUE) return 10;
+  FILE *file = fopen("twice.ptx", "w");
+  fprintf(file, "%s", CALLED);
+  fclose(file);
+  if (cuModuleLoad(&module, "nowhere.ptx") != CUDA_ERROR_FILE_NOT_FOUND || cuModuleLoad(&module, "twice.ptx")) return 11;
+  if (cuLinkCreate(0, nullptr, nullptr, &link) || cuLinkAddFile(link, CU_JIT_INPUT_PTX, "twice.ptx", 0, nullptr, nullptr)) return 12;
+  if (cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)CALLER, strlen(CALLER) + 1, "text", 0, nullptr, nullptr)) return 13;
+  if (cuLinkComplete(link, &code, &size) || cuModuleLoadData(&module, code)) return 14;
+  CUdeviceptr rows;
+  size_t pitch;
+  int in[4][5], out[3][2] = {};
+  for (int i = 0; i < 20; i++) in[i / 5][i % 5] = i;
+  if (cuMemAllocPitch(&rows, &pitch, 5 * sizeof(int), 4, 4) || pitch < 20 || cuMemsetD2D32(rows, pitch, 7, 5, 4)) return 15;
+  CUDA_MEMCPY2D copy = {};
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST, copy.srcHost = in, copy.srcPitch = 20, copy.srcXInBytes = 4, copy.srcY = 1;
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE, copy.dstDevice = rows, copy.dstPitch = pitch, copy.dstXInBytes = 4, copy.dstY = 1;
+  copy.WidthInBytes = 8, copy.Height = 2;
+  if (cuMemcpy2D(&copy)) return 16;
+  copy = {};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE, copy.srcDevice = rows, copy.srcPitch = pitch, copy.srcXInBytes = 8, copy.srcY = 1;
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST, copy.dstHost = out, copy.dstPitch = 8, copy.WidthInBytes = 8, copy.Height = 3;
+  if (cuMemcpy2DAsync(&copy, stream) || out[0][0] != 7 || out[2][1] != 7) return 17;
+  copy.srcXInBytes = 4;
+  if (cuMemcpy2DAsync(&copy, stream) || out[0][0] != 6 || out[0][1] != 7 || out[1][0] != 11 || out[2][1] != 7) return 18;
   printf("%d %d %d %d\n", least, greatest, value, bytes);
 }

@@ -233,7 +233,7 @@ def test_a_program_of_the_driver_is_linked_and_run(tmp_path):
     ]
     subprocess.run(command, check=True, timeout=120)
     command = [sys.executable, "-m", "ptxsim", "exec", tmp_path / "driver"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "0 -5 -3 134217728\n"), done.stderr  # as an H200 says
 
 
