@@ -17,7 +17,7 @@ import numpy as np
 from ptxsim.debugger.snapshot import Snapshot, Unknown
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.engine.turns import TURN, Engine, Turns
+from ptxsim.engine.turns import Engine, Turns
 from ptxsim.machine.cta import Cluster, Warp
 from ptxsim.machine.state import Machine
 from ptxsim.numerics.host import with_ieee
@@ -287,9 +287,9 @@ class _Run:
         """What was left of the round; whether any warp moved in it."""
         kept = self.kept
         assert kept is not None
-        turns, cursor = kept.turns, kept.turns.warps.index(kept.warp)
+        turns = kept.turns
         self._round, self._moved = (id(turns), turns.rounds), kept.moved
-        turns.finish_round(cursor, lambda warp: kept.engine.run(warp, TURN))
+        turns.finish_round(kept.warp, lambda warp: kept.engine.run(warp, turns.length))
         return self._moved
 
     def before(self, op: Op, warp: Warp, mask: np.ndarray) -> None:

@@ -16,12 +16,13 @@ from ptxsim.engine.livelock import Livelock
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.engine.turns import CtaRunner, Engine, Limits, Outcome, Resident, Stopped, Turns
 from ptxsim.machine.cta import Cluster, Warp
+from ptxsim.machine.draws import draw, shuffle
 from ptxsim.machine.state import Machine
 
 LOOK = 100  # rounds between looks for a livelock
 FIRST = 8  # of a cluster that is alone, at first: in the interpreter rounds take milliseconds
-REFUSED = 0.25  # how often a cluster is not cancelled that could be
-BESIDE, JOINS = 8, 0.5  # clusters that run side by side with another seed; how often one more of them begins
+REFUSED = 4  # one in so many is not cancelled that could be
+BESIDE, JOINS = 8, 2  # clusters that run side by side with another seed; one time in so many one more of them begins
 SPIN = 2000  # rounds of a slice at most, as long as there are CTAs that could come in
 LONG = (
     8 * SPIN
@@ -62,9 +63,10 @@ class Grid:
         self.total = math.prod(machine.grid)
         clusters = self.total // math.prod(machine.cluster)
         # The GPU promises no order of CTAs; a seed other than 0 tries another one.
-        self.order: Sequence[int] = (
-            range(clusters) if machine.seed == 0 else machine.random.permutation(clusters).tolist()
-        )
+        self.order: Sequence[int] = range(clusters)
+        if machine.seed != 0:
+            shuffle(machine.draws, order := [0] * clusters, 0, clusters)
+            self.order = order
         self.mixes = machine.seed != 0 and ctas_tell(program)
         self.done = self.next = 0  # CTAs; in `order`
         machine.cancel_cluster = self.cancel
@@ -131,13 +133,13 @@ class Grid:
             self.mixes
             and self.next < self.clusters
             and len(self.seats) < BESIDE
-            and bool(self.machine.random.random() < JOINS)
+            and draw(self.machine.draws, JOINS) == 0
         )
 
     def cancel(self) -> tuple[int, int, int] | None:
         """The cluster that would come next does not; the index of its first CTA. None if there is none, or, with a seed other than 0,
         as the GPU may always answer."""
-        if self.next == self.clusters or (self.machine.seed and self.machine.random.random() < REFUSED):
+        if self.next == self.clusters or (self.machine.seed and draw(self.machine.draws, REFUSED) == 0):
             return None
         number = self.order[self.next]
         self.next, self.done = self.next + 1, self.done + math.prod(self.machine.cluster)
@@ -217,9 +219,8 @@ class Grid:
                 raise Stopped(self._endless(chain.from_iterable(seat.cluster.blocks() for seat in self.seats)))
 
     def _cta_runner(self) -> CtaRunner | None:
-        """What runs whole clusters, if the engine has it and no hook or seed needs every turn."""
-        is_plain = self.start is None and self.stop is None and self.machine.seed == 0
-        return self.engine.cta_runner() if is_plain else None
+        """What runs whole clusters, if the engine has it and no hook needs every warp."""
+        return self.engine.cta_runner() if self.start is None and self.stop is None else None
 
     def _admit(self, number: int) -> Turns:
         cluster = cluster_at(self.machine, number, warp_bytes=self.engine.warp_bytes)

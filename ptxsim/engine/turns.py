@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import chain
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -22,13 +23,16 @@ from ptxsim.engine.livelock import state_of
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.machine import tensor_memory
 from ptxsim.machine.cta import Cluster, Cta, Register, Warp
+from ptxsim.machine.draws import Draws, draw, shuffle
 from ptxsim.machine.fault import Fault
+from ptxsim.machine.lane_copies import land_copies
 from ptxsim.machine.mbarrier_end import look_over
 from ptxsim.machine.mbarrier_state import NEVER
 from ptxsim.machine.records import AT_MBARRIERS, FIRST_BARRIER, RUNS
 from ptxsim.machine.state import Machine
 
 TURN = 64  # blocks a warp executes before the next one gets its turn
+LENGTHS = 6  # powers of two below that
 ENOUGH = 2  # rounds one after the other in which a cluster only polls, until it is the others' turn
 
 
@@ -142,6 +146,8 @@ class Turns:
         self.rounds, self.polled = 0, 0
         self.polls = polls(engine.program)
         self.mixes = self.machine.seed != 0 and warps_tell(engine.program)
+        self.order: list[Warp] = []  # of the turns of the CTA that runs, in this round
+        self.length = TURN  # of the turn that runs, in blocks
 
     def run(self, rounds: int, launch: Launch, rest: Callable[[], bool] | None = None) -> Outcome:
         """As `Resident` says. `rest`: carries out what is left of a round that has begun, and returns whether any warp moved."""
@@ -177,7 +183,8 @@ class Turns:
         """One turn for every warp; whether any moved."""
         moved = False
         for cta in self.cluster.ctas:
-            for warp in self._order(cta):
+            self.order = self._order(cta)
+            for warp in self.order:
                 if not warp.done and self._turn(warp):
                     moved = True
         return moved
@@ -185,23 +192,27 @@ class Turns:
     def _order(self, cta: Cta) -> list[Warp]:
         if self.machine.seed == 0 or len(cta.warps) == 1:
             return cta.warps
-        return [cta.warps[i] for i in self.machine.random.permutation(len(cta.warps))]
+        shuffle(self.machine.draws, order := [0] * len(cta.warps), 0, len(cta.warps))
+        return [cta.warps[number] for number in order]
 
-    def finish_round(self, cursor: int, resume: Callable[[Warp], object]) -> bool:
-        """What is left of a round: of the turn of warp `cursor`, and the turns of those after it."""
-        self._guarded(self.warps[cursor], resume)
-        for warp in self.warps[cursor + 1 :]:
-            if not warp.done:
-                self._turn(warp)
+    def finish_round(self, warp: Warp, resume: Callable[[Warp], object]) -> bool:
+        """What is left of a round: of a warp's turn, the turns of those of its CTA after it in `order`, and of the CTAs after that."""
+        self._guarded(warp, resume)
+        later = (other for cta in self.cluster.ctas[warp.cta.rank + 1 :] for other in self._order(cta))
+        for other in chain(self.order[self.order.index(warp) + 1 :], later):
+            if not other.done:
+                self._turn(other)
         return True
 
     def _turn(self, warp: Warp) -> bool:
         """Let a warp execute some blocks; whether it could."""
-        self.machine.steps += 1
-        self.machine.complete_due()
-        # Where warps can tell, another seed may let others see every step.
-        blocks = int(TURN ** self.machine.random.random()) if self.mixes else TURN
-        return self._guarded(warp, lambda warp: self.engine.run(warp, blocks))
+        machine, copies = self.machine, warp.record.copies
+        machine.steps += 1
+        machine.complete_due()
+        if 0 < copies.next_due <= machine.steps:
+            land_copies(machine.stream, warp.record, machine.steps)
+        self.length = some_blocks(self.machine.draws) if self.mixes else TURN
+        return self._guarded(warp, lambda warp: self.engine.run(warp, self.length))
 
     def _guarded(self, warp: Warp, action: Callable[[Warp], T]) -> T:
         """Do something for a warp; a fault ends the launch."""
@@ -248,6 +259,12 @@ class Turns:
                         yield str(frame.return_block).encode()
                         yield from words(frame.registers[0].values())  # as engine.control saves them
                         frame = frame.caller
+
+
+def some_blocks(draws: Draws) -> int:
+    """Blocks of a turn where warps can tell: another seed may let others see every step."""
+    least = 1 << draw(draws, LENGTHS)
+    return least + draw(draws, least)
 
 
 def words(registers: Iterable[Register | None]) -> Iterator[np.ndarray]:

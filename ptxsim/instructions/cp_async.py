@@ -15,14 +15,14 @@ from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.jit.record import I32, U64, row
 from ptxsim.lanes import LANES, LaneValue, mask_word, word_mask
-from ptxsim.machine.asynchronous import cluster_addresses, later, snapshot
+from ptxsim.machine.asynchronous import cluster_addresses, delay, later, snapshot
 from ptxsim.machine.event import FLAG_ISSUED, FLAG_LANDED, FLAG_MORE, Event, Space
 from ptxsim.machine.fault import Fault, distinct, first_lane
 from ptxsim.machine.groups import commit_group
 from ptxsim.machine.lane_copies import (
     ROOM,
     issue_copy,
-    land_copy,
+    land_later,
     make_room,
     uncommitted,
     wait_for_copies,
@@ -91,13 +91,13 @@ def cp_async(m: Port, a: LaneValue, b: LaneValue, size: LaneValue, n: LaneValue,
 
 def _begin(m: Port, size: int, memory: np.ndarray, to: np.ndarray, count: np.ndarray, source: np.ndarray) -> None:
     """A copy of the port's lanes into some CTA's shared memory begins; lands at a moment that is drawn, or as late as allowed."""
-    record, stream, number = m.warp.record, m.machine.stream, m.warp.record.copies.issued
+    record = m.warp.record
     lanes, rows = mask_word(m.mask), (row(count, I32), row(to, U64), row(source, U64))
     while not issue_copy(record, m.site, size, lanes, memory.ctypes.data, *rows):
         m.warp.copies = make_room(record.copies, max(ROOM, 2 * record.copies.room), m.machine.memory)
     m.emit(Event.ASYNC_ISSUE, Space.SHARED, size, 0, m.mask, to)
     if m.machine.seed:
-        later(m, lambda: land_copy(stream, m.warp.record, number))
+        land_later(record, m.machine.steps + delay(m.machine))
 
 
 _forms(cp_async)

@@ -122,7 +122,7 @@ class Warpgroup:
     def schedule(self, number: int) -> None:
         """Let a product complete when it is due."""
         after = self.product(number).due - self.machine.steps
-        self.machine.schedule(partial(self.complete, number + 1), after)
+        self.machine.schedule(partial(self.complete, number + 1), after, lambda: self.record.completed > number)
 
     def complete(self, count: int) -> None:
         """Compute the products before number `count` that are not."""
@@ -273,7 +273,7 @@ def start(m: Port, a: int, b: int, keep: bool, metadata: np.ndarray | None) -> A
     group.emit_reads(m, Event.ASYNC_READ, product)
     group.emit_reads(m, Event.ASYNC_ISSUE, product, FLAG_READ)
     m.emit(Event.MMA, addresses=(a, b))
-    product.due = m.machine.steps + delay(m.machine)
+    warpgroup.set_due(group.record, m.machine.steps + delay(m.machine))
     group.schedule(group.record.issued - 1)
     return None
 

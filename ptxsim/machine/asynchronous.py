@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptxsim.machine.draws import draw
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import RANK_SHIFT
 
@@ -33,7 +34,7 @@ def snapshot(m: Port, mask: np.ndarray | None = None) -> Port:
 
 def delay(machine: Machine) -> int:
     """Warp turns until an asynchronous operation completes."""
-    return LATEST if machine.seed == 0 else int(machine.random.integers(0, LATEST))
+    return LATEST if machine.seed == 0 else draw(machine.draws, LATEST)
 
 
 def later(port: Port, callback: Callable[[], None]) -> None:

@@ -86,6 +86,7 @@ class Warp:
         self.cta, self.index, self.memory = cta, index, memory
         self.record = WarpRecord.of(memory)
         self.waits: dict[int, Wait | Converge] = {}  # by the ticket of the split
+        self.stays = False  # whether all its lanes but those of one split wait for these, which were where they are a turn ago, too
         self.calls: dict[int, Frame] = {}  # that splits are in, by number
         self._numbers = itertools.count(1)  # of waits and calls
         self.registers: Registers = []

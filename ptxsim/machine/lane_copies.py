@@ -1,6 +1,7 @@
 """cp.async: the copies of a warp on their way, and what commits and waits make of them. Bodies, for both engines.
 
-With seed 0 a copy lands when a wait covers it, as late as allowed; for other seeds the instruction draws a moment. Lanes may
+With seed 0 a copy lands when a wait covers it, as late as allowed; for other seeds the instruction draws a moment, and it lands at the
+warp's first turn from then on. Lanes may
 commit and wait on their own, and copy into the shared memory of several CTAs: every copy knows the groups of each of its lanes.
 """
 
@@ -61,7 +62,7 @@ def issue_copy(
             return False
     copy = view(address(copies, copies.end), LaneCopy, 1)[0]
     copy.number, copy.site, copy.size, copy.shared = copies.issued, site, size, shared
-    copy.open, copy.landed = lanes, 0
+    copy.open, copy.landed, copy.due = lanes, 0, 0
     copy.together, copy.own = copies.groups.together, copies.groups.own
     copy.count, copy.to, copy.source = count, to, source
     copies.open += 1
@@ -122,14 +123,25 @@ def wait_for_copies(stream: Stream, warp: WarpRecord, lanes: U32, before: I64) -
 
 
 @body
-def land_copy(stream: Stream, warp: WarpRecord, number: I64) -> None:
-    """The data of a copy is there."""
+def land_later(warp: WarpRecord, due: I64) -> None:
+    """The copy that was issued last is due at a turn."""
     copies = warp.copies
+    view(address(copies, copies.end - 1), LaneCopy, 1)[0].due = due
+    copies.next_due = due if copies.next_due == 0 else min(copies.next_due, due)
+
+
+@body
+def land_copies(stream: Stream, warp: WarpRecord, now: I64) -> None:
+    """The data of all copies is there that are due at a turn."""
+    copies, first = warp.copies, 0
     for place in range(copies.first, copies.end):
         copy = view(address(copies, place), LaneCopy, 1)[0]
-        if copy.number == number:
+        if copy.due != 0 and copy.due <= now:
+            copy.due = 0
             land(stream, warp, copy, copy.open)
-            return
+        elif copy.due != 0:
+            first = copy.due if first == 0 else min(first, copy.due)
+    copies.next_due = first
 
 
 def older(copies: LaneCopies, copy: LaneCopy, newest: int) -> int:
@@ -202,4 +214,4 @@ def close_gaps(copies: LaneCopies) -> None:
     copies.end = end
 
 
-EXPORTS = issue_copy, commit_group, uncommitted, wait_for_groups, wait_for_copies
+EXPORTS = issue_copy, commit_group, uncommitted, wait_for_groups, wait_for_copies, land_copies

@@ -15,6 +15,7 @@ import numpy as np
 from ptxsim.lanes import LANES, LaneValue, lanes_of, mask_word
 from ptxsim.machine import mbarrier_state as state
 from ptxsim.machine.asynchronous import cluster_addresses, owner_of
+from ptxsim.machine.draws import draw
 from ptxsim.machine.event import ODD_PHASE, Event, Space
 from ptxsim.machine.fault import AtMBarriers, Fault
 from ptxsim.machine.mbarrier_state import DONE, MAX_COUNT, describe
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from ptxsim.machine.port import Port
     from ptxsim.machine.state import Machine
 
-EARLY_FALSE = 0.25  # how often try_wait gives up at once, with any seed but 0
 Who = tuple[int, int, int]  # CTA, warp, line
 
 
@@ -248,7 +248,7 @@ class MBarriers:
     def try_wait(self, space: str | None, a: LaneValue, wanted: LaneValue, parity: bool) -> LaneValue | AtMBarriers:
         """The same, but wait for phases that are not."""
         machine, open_lanes = self.port.machine, self._watch(space, a, wanted, parity)
-        if not open_lanes or (machine.seed and machine.random.random() < EARLY_FALSE):
+        if not open_lanes or (machine.seed and draw(machine.draws, state.EARLY_FALSE) == 0):
             return self._passed(open_lanes)
         return AtMBarriers(mask_word(self.port.mask))
 

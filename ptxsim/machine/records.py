@@ -50,6 +50,7 @@ class LaneCopy(Record):
     size: I32
     open: U32  # lanes that no wait has covered yet
     landed: U32  # lanes whose data is there
+    due: I64  # the warp's turn from which on its data is there without a wait; 0: none
     together: I64  # the groups that the lanes had committed before (machine.groups)
     own: OWN
     count: Annotated[MutableSequence[int], I32, LANES]  # bytes that each lane reads; the rest of `size` becomes zero
@@ -72,6 +73,7 @@ class LaneCopies(Record):
     end: I64
     open: I64  # how many of them waits have yet to cover
     issued: I64  # copies in all
+    next_due: I64  # the first turn at which one is due; 0: none
     arena: I64  # address of global memory, and the device address that it begins with (no constant: it differs between processes)
     begins: I64
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ptxsim.diagnostic import Finding
+from ptxsim.machine.draws import Draws
 from ptxsim.machine.event import EventStream
 from ptxsim.machine.mbarrier_state import NEVER
 from ptxsim.machine.memory import SHARED_RESERVED, GlobalMemory
@@ -85,21 +86,19 @@ class Machine:
         # Takes the next cluster that has not begun out of the launch; the index of its first CTA, or None.
         self.cancel_cluster: Callable[[], Shape | None] = lambda: None
         self.op_at: Callable[[int], Any]  # the program's operation at a site
+        self.draws = Draws.of_seed(seed)  # with seed 0 nothing is drawn
         self.products: dict[int, Any] = {}  # what is known of the asynchronous products among them
         self.copies: Copies | None = None  # once there are some
-        self._pending: list[tuple[int, int, Callable[[], None]]] = []  # due, in the order of issue
+        self._pending: list[tuple[int, int, Callable[[], None], Callable[[], bool]]] = []  # due, in the order of issue
         self._order = itertools.count()
-
-    @functools.cached_property
-    def random(self) -> np.random.Generator:
-        """What a seed other than 0 draws from: orders of CTAs and warps, moments of completion. Seed 0 draws nothing."""
-        return np.random.default_rng(self.seed)
 
     # ---- asynchronous work ----
 
-    def schedule(self, callback: Callable[[], None], after: int = 0) -> None:
-        """Call `callback` after that many warp turns, or earlier if nothing else can run."""
-        heapq.heappush(self._pending, (self.steps + after, next(self._order), callback))
+    def schedule(
+        self, callback: Callable[[], None], after: int = 0, is_over: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Call `callback` after that many warp turns, or earlier if nothing else can run, unless it `is_over` by then."""
+        heapq.heappush(self._pending, (self.steps + after, next(self._order), callback, is_over))
 
     @property
     def pending(self) -> bool:
@@ -113,6 +112,8 @@ class Machine:
     @property
     def next_due(self) -> int:
         """The turn at which the next asynchronous work of Python completes."""
+        while self._pending and self._pending[0][3]():
+            heapq.heappop(self._pending)
         return self._pending[0][0] if self._pending else NEVER
 
     def complete_due(self) -> None:

@@ -133,6 +133,12 @@ def wait(group: WarpgroupRecord, warp: WarpRecord, pending: I64) -> I64:
     return number
 
 
+def set_due(group: WarpgroupRecord, due: int) -> None:
+    """When the product that has started completes without a wait: not before the one before it."""
+    before, product = group.ring[(group.issued - 2) % RING], group.ring[(group.issued - 1) % RING]
+    product.due = max(due, before.due) if group.issued - 1 > group.completed else due
+
+
 @body
 def due(group: WarpgroupRecord, now: I64) -> I64:
     """How many products must be over at a turn, whose moments come in the order of their start."""

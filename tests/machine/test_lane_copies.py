@@ -13,7 +13,15 @@ from ptxsim.jit.export import export
 from ptxsim.jit.record import I32, U64, row
 from ptxsim.machine import lane_copies
 from ptxsim.machine.groups import commit_group
-from ptxsim.machine.lane_copies import issue_copy, land_copy, make_room, uncommitted, wait_for_copies, wait_for_groups
+from ptxsim.machine.lane_copies import (
+    issue_copy,
+    land_copies,
+    land_later,
+    make_room,
+    uncommitted,
+    wait_for_copies,
+    wait_for_groups,
+)
 from ptxsim.machine.memory import ARENA, GlobalMemory
 from ptxsim.machine.records import WarpRecord
 
@@ -46,8 +54,13 @@ def native(name):
     jit.load(jit.key(EVENT), lambda: EVENT)
     address = jit.address(PREFIX + "event")
     jit.publish(PREFIX + "event", address)
-    export(jit, PREFIX, land_copy, *lane_copies.EXPORTS)
+    export(jit, PREFIX, land_later, *lane_copies.EXPORTS)
     return ctypes.CFUNCTYPE(ctypes.c_uint32)(jit.address(PREFIX + name))
+
+
+def due_of(seed: int) -> int:
+    """The turn at which a copy lands that is made of this seed; 0: it waits."""
+    return seed % 25 if seed % 2 else 0
 
 
 class Warp:
@@ -78,6 +91,8 @@ class Warp:
         arguments = self.record, seed, size, lanes, self.bytes.ctypes.data, *rows
         while not self.call(issue_copy, *arguments) & 1:
             self.copies = make_room(self.record.copies, 2 * self.record.copies.room, MEMORY)
+        if lanes and due_of(seed):
+            self.call(land_later, self.record, due_of(seed))
         return count, to, source - ARENA
 
     def state(self):
@@ -93,10 +108,11 @@ class Plain:
     """The same as lists: a copy is its number, the groups of its lanes, and how each lane's bytes get where they go."""
 
     def __init__(self):
-        self.committed, self.copies, self.issued = [0] * 32, [], 0
+        self.committed, self.copies, self.issued, self.due = [0] * 32, [], 0, {}
         self.bytes = np.full(1 << 12, 99, np.uint8)
 
-    def issue(self, lanes, size, count, to, source):
+    def issue(self, lanes, size, due, count, to, source):
+        self.due[self.issued] = due
         self.copies.append(
             (
                 self.issued,
@@ -153,9 +169,9 @@ def test_copies_of_a_warp_in_python_in_native_code_and_as_lists(steps):
             elif what == "copies":
                 warp.call(wait_for_copies, None, warp.record, *numbers)
             else:
-                warp.call(land_copy, None, warp.record, lanes)
+                warp.call(land_copies, None, warp.record, lanes)
         if what == "issue":
-            plain.issue(lanes, numbers[1], *made)
+            plain.issue(lanes, numbers[1], due_of(numbers[2]), *made)
         elif what == "commit":
             plain.committed = [n + (lanes >> i & 1) for i, n in enumerate(plain.committed)]
         elif what == "groups":
@@ -165,7 +181,7 @@ def test_copies_of_a_warp_in_python_in_native_code_and_as_lists(steps):
             plain.close(lanes, lambda copy, i, before=numbers[1]: copy[0] < before)
         else:
             for copy in plain.copies:
-                if copy[0] == lanes:
+                if 0 < plain.due[copy[0]] <= lanes:
                     plain.land(copy, copy[2])
         one, other = (warp.state() for warp in warps)
         assert one == other

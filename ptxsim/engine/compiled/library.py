@@ -39,7 +39,7 @@ FAMILIES = {
     "warpgroups": "ptxsim.engine.compiled.runtime.warpgroups",
     "cluster barrier": "ptxsim.engine.compiled.runtime.cluster_lanes",
     "mbarriers": "ptxsim.engine.compiled.runtime.mbarrier_lanes",
-    "lane copies": "ptxsim.machine.lane_copies",
+    "lane copies": "ptxsim.engine.compiled.runtime.copy_lanes",
     "bulk copies": "ptxsim.engine.compiled.runtime.bulk_lanes",
 }
 _ATTRIBUTES = f"attributes #0 = {ATTRIBUTES}\n"

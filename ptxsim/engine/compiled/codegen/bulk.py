@@ -8,7 +8,6 @@ from ptxsim.engine.compiled.codegen.function import FunctionWriter, Typed
 from ptxsim.engine.compiled.codegen.port import EmitPort
 from ptxsim.engine.compiled.codegen.registry import lowers
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value
-from ptxsim.engine.compiled.runtime.abi import CONTEXT
 from ptxsim.engine.compiled.runtime.bulk_lanes import ALONE, LOAD, LOOK, PAIRS, SHARE, STORE
 from ptxsim.engine.program.operation import Op
 from ptxsim.isa.facts import PAIR, Mechanism
@@ -30,7 +29,6 @@ class Begin:
             raise CannotEmit("a mask of bytes")
         if self.given.get("left") is not None:
             raise CannotEmit("bytes that are not read")
-        w.bail_unless(self.e.let(f"icmp eq i64 {self.e.field('%context', CONTEXT['draws'], 'i64')}, 0"))
 
     @property
     def what(self) -> int:

@@ -8,7 +8,7 @@ from ptxsim.engine.compiled.codegen.function import FunctionWriter, Typed
 from ptxsim.engine.compiled.codegen.port import EmitPort
 from ptxsim.engine.compiled.codegen.registry import lowers
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value
-from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP
+from ptxsim.engine.compiled.runtime.abi import WARP
 from ptxsim.engine.program.operation import Op
 from ptxsim.isa.facts import Mechanism
 from ptxsim.machine.event import Event, Space
@@ -27,8 +27,6 @@ def copy(w: FunctionWriter, op: Op) -> None:
     """A copy begins. Both sides are checked first: nothing may have been done where the slow path is taken."""
     to, source, size, count, ignore = w.sources(op)
     e, lanes = w.emitter, _lanes(w, op)
-    draws = e.field("%context", CONTEXT["draws"], "i64")
-    w.bail_unless(e.let(f"icmp eq i64 {draws}, 0"))
     reading = _reading(w, lanes, size, count, ignore)
     to = to & 0xFFFFFFFF
     EmitPort(w, lanes, silent=True).load("shared", to, TYPES["u32"], size // 4)
@@ -41,6 +39,7 @@ def copy(w: FunctionWriter, op: Op) -> None:
         _row(w, "counts", counts), _row(w, "to", to), _row(w, "source", source),
     )  # fmt: skip
     w.bail_unless(begun)
+    _call(w, "void", "draw_landing", ("ptr", "%context"), ("ptr", "%warp"), ("i32", lanes))
     w.event_at(Event.LOAD, Space.GLOBAL, size, reading, source)
     w.event_at(Event.ASYNC_ISSUE, Space.SHARED, size, lanes, to)
 

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim.engine.analysis.forward_progress import impatience, polls
+from ptxsim.engine.analysis.interplay import warps_tell
 from ptxsim.engine.analysis.product_hazards import keeps_rules
 from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.library import Library, Wish, specials_of
 from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout
 from ptxsim.engine.program.operand import Register as RegisterOperand
-from ptxsim.engine.program.operation import Program, copies_in_bulk, fact, sites_of
+from ptxsim.engine.program.operation import Program, copies_in_bulk, fact, families, sites_of
 from ptxsim.jit.callbacks import Callbacks
 from ptxsim.jit.compiler import Refused
 from ptxsim.lanes import LANES, word_mask
@@ -111,7 +112,8 @@ class NativeContext:
         self.record.strayed, self.record.garbage = machine.strayed.ctypes.data, machine.garbage
         self.record.allocations = len(memory.allocations)
         self.record.arena = memory.bytes.ctypes.data - ARENA
-        self.record.draws = machine.seed != 0
+        if machine.seed != 0:
+            self.record.draws, self.record.mixes = machine.draws.address, warps_tell(self.program)
         if copies_in_bulk(self.program):
             from ptxsim.machine.bulk import Bulk  # most programs have no copies
 
@@ -120,6 +122,9 @@ class NativeContext:
             self.library.bodies("bulk copies")
             for name in ("land_due", "land_all"):
                 setattr(self.record, name, self.library.jit.address(self.library.prefix + name))
+        if "cp_async" in families(self.program):
+            self.library.bodies("lane copies")
+            self.record.land_copies = self.library.jit.address(self.library.prefix + "land_copies")
         self.record.land = self.callbacks.address(self._land, None)
         self.record.compile = self.callbacks.address(self._want_code, None, ctypes.c_int32, ctypes.c_int32)
         if machine.stream is not None:

@@ -28,11 +28,11 @@ from ptxsim.engine.livelock import state_of
 from ptxsim.engine.program.operation import families
 from ptxsim.engine.turns import Launch, Outcome, Stopped, Turns
 from ptxsim.machine import tensor_memory
-from ptxsim.machine.cta import Cluster, Warp
+from ptxsim.machine.cta import Cluster, Cta, Warp
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.lane_copies import ROOM, make_room
 from ptxsim.machine.mbarrier_end import look_over
-from ptxsim.machine.records import CtaRecord, MBarrierTable, WarpRecord, aligned, cta_record, mbarrier_table
+from ptxsim.machine.records import IN_PYTHON, CtaRecord, MBarrierTable, WarpRecord, aligned, cta_record, mbarrier_table
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
 from ptxsim.machine.warpgroup import WarpgroupRecord, warpgroups_of
@@ -71,6 +71,7 @@ class WholeCtas:
         names = self.native.layout.specials
         self.varying = {n: at for n, at in names.items() if n[1:].partition(".")[0] in VARYING}
         self.room = ROOM if "cp_async" in families(engine.program) else 0  # copies of cp.async that a warp has room for
+        self.order = np.zeros(len(warps), np.int64)
         self.entered: NativeCluster | None = None  # what the context points to
         self._spare: list[NativeCluster] = []
         self._threads: threads.Threads | None = None
@@ -214,8 +215,9 @@ class NativeCluster:
             assert self.engine.current is not None
             raise Stopped(fault_finding(fault, self.engine.current, self._warp())) from fault
         if status == LEFT:
-            turns, cursor = self._hand_over(), self.native.record.cursor
-            return self._round_of_python(launch, partial(turns.finish_round, cursor, self.engine.resume))
+            turns, warp = self._hand_over(), self._warp()
+            turns.order = self._order(warp.cta)
+            return self._round_of_python(launch, partial(turns.finish_round, warp, self.engine.resume))
         launch.look_at_limits(self.blocks)
         if status == Outcome.ENDED:
             for cta in self.ctas:
@@ -224,9 +226,16 @@ class NativeCluster:
                 tensor_memory.look_over(self.machine, each)
         return Outcome(status)
 
+    def _order(self, cta: Cta) -> list[Warp]:
+        """The warps of the CTA that runs, in the order of their turns in this round."""
+        if self.machine.seed == 0 or len(cta.warps) == 1:
+            return cta.warps
+        first = cta.rank * len(cta.warps)
+        return [self._objects().warps[n] for n in self.runner.order[first : first + len(cta.warps)]]
+
     def _warp(self) -> Warp:
         """The one whose turn it is."""
-        return self._objects().warps[self.native.record.cursor]
+        return self._objects().warps[self.native.record.turn]
 
     def enter_for(self, instructions: int, end: int) -> int:
         """Let native code run for about so many warp instructions, up to a number of rounds."""
@@ -234,6 +243,7 @@ class NativeCluster:
         if runner.entered is not self:
             runner.entered = self
             context.warps, (context.warp_count, context.stride) = self.memory.ctypes.data, self.memory.shape
+            context.order, context.cta_warps = runner.order.ctypes.data, len(self.memory) // len(self.ctas)
             context.cursor, context.moved, context.rounds = 0, 0, self.rounds
             context.polled, context.flying = self.polled, self.flying
         self.engine.who = self._warp if runner.alone else lambda: None
@@ -278,13 +288,14 @@ class NativeCluster:
         return outcome
 
     def _may_go_back(self) -> bool:
-        """Whether native code knows of all that warps wait for, and no product is in flight."""
+        """Whether native code knows of all that warps wait for, or that lanes wait only for others that stay where they spin, and no
+        product is in flight."""
         turns = self._objects()
-        if any(warp.waits or warp.in_flight for warp in turns.warps):
+        if any((warp.waits and not warp.stays) or warp.in_flight for warp in turns.warps):
             return False
         if any(cta.is_multiplying for cta in turns.cluster.ctas):
             return False
-        splits = (split for warp in turns.warps for split in warp.splits)
+        splits = (split for warp in turns.warps for split in warp.splits if split.wait != IN_PYTHON)
         return all(split.op in (0, len(self.native.program.blocks[split.block])) for split in splits)
 
     def _hand_over(self) -> Turns:

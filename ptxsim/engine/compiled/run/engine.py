@@ -19,7 +19,7 @@ from ptxsim.engine.compiled.library import Library, library
 from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.engine.compiled.run.cta_runner import WholeCtas
 from ptxsim.engine.compiled.runtime.abi import FINISHED, NOWHERE, WATCHED
-from ptxsim.engine.compiled.runtime.scheduler import LEFT
+from ptxsim.engine.compiled.runtime.scheduler import LEFT, MOVED
 from ptxsim.engine.interpreter import Interpreter
 from ptxsim.engine.program.operation import Op, Program, fact, families
 from ptxsim.engine.splits import NONE
@@ -138,6 +138,7 @@ class CompiledEngine:
 
     def _finish_turn(self, warp: Warp, port: Port) -> None:
         record = warp.record
+        warp.stays = False
         while record.left > 0:
             if not warp.in_flight and not warp.waits:
                 if self._enter("turn", warp) != LEFT:
@@ -161,7 +162,9 @@ class CompiledEngine:
             and len(warp.waits) == record.splits - 1
             and all(isinstance(wait, Converge) for wait in warp.waits.values())
         ):
-            return self._enter("stay", warp) == LEFT
+            status = self._enter("stay", warp)
+            warp.stays = status == MOVED
+            return status == LEFT
         left, record.left, record.stop_before = record.left, 1, 0
         status = self._enter("execute", warp)
         record.left += left - 1

@@ -68,8 +68,8 @@ class Threads:
         self.began = time.perf_counter()
         self.asked, self.jobs = jobs is not None, min(jobs or cores(), grid.clusters, MOST_THREADS)
         self.most = math.inf if limits.max_steps is None else limits.max_steps
-        is_small = machine.memory.allocated <= MOST_MEMORY
-        self.open = self.jobs > 1 and is_small and first == 0 and orderless(native.program)
+        is_plain = machine.seed == 0 and machine.memory.allocated <= MOST_MEMORY
+        self.open = self.jobs > 1 and is_plain and first == 0 and orderless(native.program)
 
     def wanted(self, number: int) -> bool:
         """Whether the CTAs from `number` on, not yet begun, should run on threads."""

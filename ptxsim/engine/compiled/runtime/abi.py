@@ -50,13 +50,14 @@ class Context(Record):
     warps: I64  # its warps' memory: address
     warp_count: I64
     stride: I64  # bytes from one warp to the next
-    cursor: I64  # the warp whose turn it is
+    cursor: I64  # turns that have begun in this round
     moved: I64  # whether any warp has moved in this round
     next_due: I64  # the turn at which asynchronous work of Python completes, but for bulk copies
     bulk: I64  # those (machine.bulk_records.BulkCopies): address
     land_due: I64  # bodies of machine.bulk_state, where there are such copies: addresses
     land_all: I64
     land: I64  # that turn has come: callback
+    land_copies: I64  # body of machine.lane_copies, where there are copies of cp.async: address
     rounds: I64
     end_count: I64  # warp instructions after which native code returns
     end_rounds: I64  # rounds after which it does
@@ -72,7 +73,11 @@ class Context(Record):
     predicates: I64  # where a warp's memory has the predicate that each operation writes, or 0; i64: address
     strayed: I64  # u8 for each operation (machine.state.Machine.strayed): address
     garbage: I64
-    draws: I64  # whether Python draws when copies of cp.async land and when waits give up
+    draws: I64  # what a seed other than 0 draws from (machine.draws): address
+    order: I64  # with such a seed: the warps in the order of their turns in this round, i64, for CTAs whose turn has come: address
+    cta_warps: I64  # of one CTA
+    turn: I64  # the warp whose turn it is
+    mixes: I64  # whether turns are of different lengths (engine.turns.some_blocks)
     polled: I64  # rounds one after the other in which the cluster has only polled
     polls: I64  # whether each block is in a loop that polls, i64: address, 0 if none is
 

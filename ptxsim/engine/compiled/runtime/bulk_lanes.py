@@ -13,6 +13,7 @@ import numpy as np
 
 from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, UNKNOWN, Context, Numbers
 from ptxsim.engine.compiled.runtime.addresses import NONE, allocation_of, space_of
+from ptxsim.engine.compiled.runtime.draws import delay
 from ptxsim.engine.compiled.runtime.events import event
 from ptxsim.engine.compiled.runtime.mbarrier_lanes import live_at, table_at
 from ptxsim.jit.body import body
@@ -20,7 +21,6 @@ from ptxsim.jit.export import address_of, move_bytes, view
 from ptxsim.jit.record import FLAG, I32, I64, U32, Pointer
 from ptxsim.lanes import LANES
 from ptxsim.machine import bulk_state
-from ptxsim.machine.asynchronous import LATEST
 from ptxsim.machine.bulk_bytes import place_rows
 from ptxsim.machine.bulk_records import BulkCopies, BulkCopy, Side
 from ptxsim.machine.bulk_state import BYTES, begin_copy, copy_at, extent_of, land_all, land_due, loose_lanes, tensor_at
@@ -251,7 +251,7 @@ def rows_in_allocation(context: Context, copies: BulkCopies, copy: BulkCopy, ten
 def begin(context: Context, copies: BulkCopies, count: int) -> None:
     """The copies whose records stand after the others begin."""
     for _ in range(count):
-        begin_copy(context, copies, context.steps + LATEST)
+        begin_copy(context, copies, context.steps + delay(context))
 
 
 EXPORTS = issue_run, issue_tensor, wait_for_bulk, land_due, land_all

@@ -9,12 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.engine.compiled.runtime.abi import UNKNOWN, Context, Numbers
+from ptxsim.engine.compiled.runtime.draws import is_drawn
 from ptxsim.jit.body import body
 from ptxsim.jit.export import view
 from ptxsim.jit.record import FLAG, I32, I64, U32
 from ptxsim.lanes import LANES
 from ptxsim.machine.mbarrier_state import (
     DONE,
+    EARLY_FALSE,
     NOWHERE,
     arrive,
     begin,
@@ -194,8 +196,8 @@ def mbarrier_wait(
                 return LEFT
     missing = open_lanes(warp, mask)
     if missing != 0:
-        if kind & BLOCKS != 0 and context.draws != 0:
-            return LEFT
+        if kind & BLOCKS != 0 and is_drawn(context, EARLY_FALSE):
+            return mask & ~missing
         if kind & BLOCKS != 0 or polled_too_often(warp, missing):
             wait_for(warp, warp.split[warp.chosen], mask, site, context.steps)
             return WAITS

@@ -13,7 +13,7 @@ from ptxsim.engine.compiled.runtime.abi import UNKNOWN, Context
 from ptxsim.engine.compiled.runtime.events import event
 from ptxsim.engine.compiled.runtime.warpgroups import complete_due, next_product
 from ptxsim.engine.splits import NONE, choose, diverge, leave, move, released, wait_at
-from ptxsim.engine.turns import ENOUGH, TURN, Outcome
+from ptxsim.engine.turns import ENOUGH, TURN, Outcome, some_blocks
 from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, indirect, view
 from ptxsim.jit.record import I32, I64
@@ -21,6 +21,7 @@ from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.barrier import COUNTED, arrive
 from ptxsim.machine.bulk_records import BulkCopies
 from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
+from ptxsim.machine.draws import Draws, shuffle
 from ptxsim.machine.event import ODD_PHASE, Event, Space
 from ptxsim.machine.mbarrier_state import NEVER, end_wait, is_over
 from ptxsim.machine.records import (
@@ -28,6 +29,7 @@ from ptxsim.machine.records import (
     BARRIERS,
     CLUSTER,
     FIRST_BARRIER,
+    IN_PYTHON,
     RUNS,
     CtaRecord,
     MBarrierRecord,
@@ -35,8 +37,8 @@ from ptxsim.machine.records import (
     WarpRecord,
 )
 
-# What `turn` returns, or LEFT: nothing could run, or something did.
-RESTED, MOVED = range(2)
+# What `turn` and `stay` return, or LEFT: nothing could run, something did, or the split that ran has come elsewhere.
+RESTED, MOVED, ELSEWHERE = range(3)
 LEFT = abi.BAIL  # Python has to go on
 
 
@@ -65,18 +67,26 @@ def land_all(address: I64, context: Context, copies: BulkCopies, warp: WarpRecor
     raise NotImplementedError
 
 
+@indirect
+def land_copies(address: I64, context: Context, warp: WarpRecord, now: I64) -> None:
+    raise NotImplementedError
+
+
 @body
 def rounds(context: Context) -> I32:
     """Rounds of turns, from warp `cursor` on, until the cluster's slice is over or it is time to look at the limits: how
     (engine.turns.Outcome), or LEFT."""
     while True:
         while context.cursor < context.warp_count:
-            warp = view(context.warps + context.cursor * context.stride, WarpRecord, 1)[0]
+            context.turn = next_turn(context)
+            warp = view(context.warps + context.turn * context.stride, WarpRecord, 1)[0]
             if warp.splits != 0:
                 context.steps += 1
                 complete_work(context)
+                if warp.copies.next_due > 0 and warp.copies.next_due <= context.steps:
+                    land_copies(context.land_copies, context, warp, context.steps)
                 context.cta = warp.owner
-                warp.left = TURN
+                warp.left = TURN if context.mixes == 0 else some_blocks(view(context.draws, Draws, 1)[0])
                 moved = turn(context, warp)
                 if moved == LEFT:
                     return LEFT
@@ -96,6 +106,16 @@ def rounds(context: Context) -> I32:
                 return Outcome.POLLS
         if context.count > context.end_count or context.rounds >= context.end_rounds:
             return Outcome.PAUSED
+
+
+def next_turn(context: Context) -> int:
+    """The warp whose turn it is. A seed other than 0 draws the order within each CTA, as engine.turns does."""
+    if context.draws == 0 or context.cta_warps == 1:
+        return context.cursor
+    order = view(context.order, np.int64, UNKNOWN)
+    if context.cursor % context.cta_warps == 0:
+        shuffle(view(context.draws, Draws, 1)[0], order, context.cursor, context.cta_warps)
+    return int(order[context.cursor])
 
 
 def only_polls(context: Context) -> bool:
@@ -162,6 +182,13 @@ def turn(context: Context, warp: WarpRecord) -> I32:
     """Up to warp.left blocks of a warp: MOVED if anything was executed, or RESTED, or LEFT."""
     cta = view(context.cta, CtaRecord, 1)[0]
     all_turns = warp.left
+    if warp.splits > 1 and spins_alone(warp) != NONE:
+        warp.chosen = spins_alone(warp)
+        status = stay(context, warp)
+        if status != ELSEWHERE:
+            return status
+        context.site = abi.WATCHED
+        return LEFT
     while warp.left > 0:
         for s in range(warp.splits):
             split = warp.split[s]
@@ -182,9 +209,20 @@ def turn(context: Context, warp: WarpRecord) -> I32:
     return MOVED
 
 
+def spins_alone(warp: WarpRecord) -> int:
+    """The only split that runs while all others wait for its lanes, which only Python knows; NONE if there is none."""
+    found = NONE
+    for s in range(warp.splits):
+        if warp.split[s].wait == RUNS and found == NONE:
+            found = s
+        elif warp.split[s].wait != IN_PYTHON:
+            return NONE
+    return found
+
+
 @body
 def stay(context: Context, warp: WarpRecord) -> I32:
-    """Let the chosen split run, up to warp.left blocks, until it stands elsewhere or is another one; LEFT if Python has to go on.
+    """Let the chosen split run, up to warp.left blocks, until it stands ELSEWHERE or is another one; LEFT if Python has to go on.
 
     Lanes that wait for those of the split, which spins, cannot go on before; nor can any have gone past them."""
     at, splits = warp.split[warp.chosen], warp.splits
@@ -194,10 +232,10 @@ def stay(context: Context, warp: WarpRecord) -> I32:
         if execute(context, warp) == LEFT:
             return LEFT
         if warp.splits != splits:
-            return MOVED
+            return ELSEWHERE
         now = warp.split[warp.chosen]
         if now.wait != RUNS or now.block != block or now.op != 0 or now.mask != mask or now.call != call:
-            return MOVED
+            return ELSEWHERE
     return MOVED
 
 

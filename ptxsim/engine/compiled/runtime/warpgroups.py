@@ -12,13 +12,13 @@ from typing import Annotated
 import numpy as np
 
 from ptxsim.engine.compiled.runtime.abi import Context
+from ptxsim.engine.compiled.runtime.draws import delay
 from ptxsim.engine.compiled.runtime.events import event
 from ptxsim.jit.body import body
 from ptxsim.jit.export import indirect, view
 from ptxsim.jit.record import FLAG, I32, I64, U64, Pointer, Record, record
 from ptxsim.lanes import LANES
 from ptxsim.machine import warpgroup
-from ptxsim.machine.asynchronous import LATEST
 from ptxsim.machine.bulk_bytes import LONGS
 from ptxsim.machine.bulk_records import BulkCopies
 from ptxsim.machine.bulk_state import UNKNOWN_SWIZZLE, swizzle_at
@@ -125,7 +125,7 @@ def arrive_at_product(
     outcome = warpgroup.arrive(view(warp.owner, CtaRecord, 1)[0], group, warp, site, line, keep, a, b)
     if outcome == warpgroup.STARTED:
         product = group.ring[(group.issued - 1) % RING]
-        product.due = context.steps + LATEST
+        warpgroup.set_due(group, context.steps + delay(context))
         product.run = run
         product.table = table
         product.steps = steps

@@ -1,0 +1,39 @@
+"""What a run with a seed other than 0 draws: orders of CTAs and warps, moments of completion. Python and native code draw alike.
+
+A linear congruential generator of 63 bits (Knuth, "The Art of Computer Programming", 3.3.4, line 26), of which the upper 32 are used.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxsim.jit.body import Numbers
+from ptxsim.jit.record import I64, Record, record
+
+FACTOR, STEP, LOW = 6364136223846793005, 1442695040888963407, (1 << 63) - 1
+
+
+@record
+class Draws(Record):
+    """What the next number comes of."""
+
+    state: I64
+
+    @classmethod
+    def of_seed(cls, seed: int) -> Draws:
+        """The numbers of a seed."""
+        return cls(int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]) & LOW)
+
+
+def draw(draws: Draws, below: int) -> int:
+    """A number from 0 to below - 1, which are at most 2**31."""
+    draws.state = int(draws.state) * FACTOR + STEP & LOW
+    return (int(draws.state) >> 31) * below >> 32
+
+
+def shuffle(draws: Draws, order: Numbers, first: int, count: int) -> None:
+    """Put the numbers from `first` on into as many places from there on, in any order."""
+    for place in range(count):
+        other = first + draw(draws, place + 1)
+        order[first + place] = order[other]
+        order[other] = first + place
