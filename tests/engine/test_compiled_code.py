@@ -222,6 +222,13 @@ def test_emitted_operations(number):
     assert same.all(), [(o[~same], found[~same], expected[~same]) for o in operands]
 
 
+def test_indices_beyond_a_table_read_its_last_entry():
+    """Lanes that do not execute may hold any."""
+    index = np.arange(32, dtype=np.uint32) * 9
+    found = emitted(lambda a: lanes.lookup(TABLE, a), [index], library(), f"lookup_{os.getpid()}").view(np.uint32)[:32]
+    assert (found == TABLE[np.minimum(index, 63)]).all()
+
+
 @pytest.mark.parametrize(
     ("kind", "least", "most"), [("u8", 0, 255), ("s8", -128, 127), ("u64", 0, 2**64 - 1), ("s64", -(2**63), 2**63 - 1)]
 )
@@ -233,6 +240,8 @@ def test_numbers_beside_values_fit_their_kind(kind, least, most):
     for number in (least - 1, most + 1) if least else (most + 1, -2):
         with pytest.raises(OverflowError, match="does not fit"):
             e.lift(number, like)
+    with pytest.raises(OverflowError, match="does not fit"):
+        e.lift(np.int64(-2), Value(e, "%x", "u32"))
 
 
 def test_other_scalars_beside_values():

@@ -22,8 +22,10 @@ CASES = {
     "f16, sparse": (F16, 128, {"sparse": True, "k": 32}, 1, "", False),
     "fp8, stationary": (FP8, 32, {}, 1, ".ws", True),
     "fp8, M first": (FP8, 64, {"transpose_a": True, "transpose_b": True}, 1, "", False),
+    "tf32, M first": (("tf32", "tf32", "tf32", "f32"), 128, {"transpose_a": True, "transpose_b": True}, 1, "", False),
     "fp6 and fp4": (("f8f6f4", "e2m3", "e2m1", "f32"), 128, {"negate_a": True}, 1, "", False),
     "fp4": (("f8f6f4", "e2m1", "e3m2", "f16"), 64, {}, 1, "", True),
+    "i8 of memory": (("i8", "u8", "s8", "s32"), 128, {}, 1, "", True),
     "i8": (("i8", "s8", "u8", "s32"), 128, {"saturate": True}, 1, ".ws", False),
 }
 

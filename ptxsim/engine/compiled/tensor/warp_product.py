@@ -99,8 +99,7 @@ def _axes(product: Product, rule: Arithmetic) -> tuple[list[tuple[str, Places]],
     lane = np.arange(LANES)
     for letters in ("ab", "ba"):  # the slow factor first
         slow, fast = (rows, columns) if letters == "ab" else (columns, rows)
-        steady = (slow == slow[:, lane // QUAD * QUAD]).all() and (fast == fast[:, lane % QUAD]).all()
-        if steady and (slow[0::2] == slow[1::2]).all():
+        if (slow == slow[:, lane // QUAD * QUAD]).all() and (fast == fast[:, lane % QUAD]).all():
             break
     slow_maps, slow_number = _different(slow)
     fast_maps, fast_number = _different(fast[:, :QUAD])

@@ -54,8 +54,7 @@ class Form(MmaAsync):
     def metadata(self) -> Metadata | None:
         if self.product.sparsity is None:
             return None
-        whole = Metadata.of(self.product.sparsity, self.immediate("f"), False, lanes=128)
-        return Metadata(whole.lane[:16], whole.shift[:16], whole.group, whole.run, False)
+        return Metadata.of(self.product.sparsity, self.immediate("f"), False, lanes=128)
 
     def places(self) -> Places:
         """Where a warp has the rows of A that it gives in registers."""
