@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import reduce
 from operator import or_
@@ -129,7 +129,7 @@ def findings_of(
         finding = _overwritten(program, keys[0], times, first, named)
         found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
     pairs = {key: pair for key, pair in pairs.items() if key not in ends}
-    idle = {key: why for key in pairs if (why := _idle(program, *key[1:])) is not None}
+    idle = {key: why for key in pairs if (why := _idle(program, pairs, *key)) is not None}
     for key, why in idle.items():
         found.append(_race_of_idle(program, *key[1:], *pairs[key], why))
     for keys in by_cause(program, by_rounds(program, pairs.keys() - idle.keys())):
@@ -241,10 +241,11 @@ _COMPARED = _Idle(
 )
 
 
-def _idle(program: Program, site: int, other: int) -> _Idle | None:
-    """Why a race is one that no result depends on; None if one may."""
+def _idle(program: Program, pairs: Collection[Problem], what: int, site: int, other: int) -> _Idle | None:
+    """Why a race is one that no result depends on; None if one may. Where stores race with each other, a thread that stores has loaded
+    what another one has stored, or should have."""
     for one, two in ((program.ops[site], program.ops[other]), (program.ops[other], program.ops[site])):
-        if is_stored_back_alone(program, one, two):
+        if is_stored_back_alone(program, one, two) and (what, two.site, two.site) not in pairs:
             return _ALONE
         if is_compared(program, one, two):
             return _COMPARED
