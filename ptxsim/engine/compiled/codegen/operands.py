@@ -70,9 +70,11 @@ class OperandWriter:
 
     def begin_operation(self) -> None:
         self._loaded: list[int] = []
+        self._before = set(self.dirty)
 
     def undo(self) -> None:
-        """Forget the registers that were loaded since begin_operation; what gives up has written none."""
+        """Forget the registers that were loaded since begin_operation, and what was stored; what gives up has written none."""
+        self.dirty = self._before
         for slot in self._loaded:
             del self.values[slot]
 
