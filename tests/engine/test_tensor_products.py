@@ -31,8 +31,10 @@ CASES = {
 
 
 @pytest.mark.thin(5)
-@pytest.mark.parametrize("case", CASES)
-def test_any_bits(case):
+@pytest.mark.parametrize(
+    ("case", "takes_d"), [*((case, 1) for case in CASES), ("f16", 0), ("f16 accumulators", 0), ("i8", 0)]
+)
+def test_any_bits(case, takes_d):
     (kind, a, b, d), m, more, ctas, opcode, from_memory = CASES[case]
     n = 64 if opcode else N
     words = replace(InstructionDescriptor(kind, m, n, KINDS[kind].k, d, a, b), **more)
@@ -50,7 +52,7 @@ def test_any_bits(case):
     sparse = ".sp" if words.sparse else ""
     body = (
         f"mov.b64 %a, {tiles[0]:#x}; mov.b64 %b, {tiles[1]:#x}; tcgen05.mma{opcode}{sparse}.cta_group::{ctas}.kind::{kind} [%tmem], "
-        f"{place}, %b{metadata}, {words.encode():#x}, 1;"
+        f"{place}, %b{metadata}, {words.encode():#x}, {takes_d};"
     )
     found = [run(body, image, memory, ctas, checks="none", engine=engine) for engine in ("interpreter", "compiled")]
     assert (found[0] == found[1]).all()

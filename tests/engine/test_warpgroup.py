@@ -111,7 +111,9 @@ def test_products_equal_the_interpreters(k, d, a, b, after, source, sparse, slow
             f"{', m, 0' * sparse}, p{after};\n"
         )
         text = (
-            head(n, d, *tiles, names="d") + "wgmma.fence.sync.aligned;\n" + 2 * product
+            head(n, d, *tiles, names="d") + "wgmma.fence.sync.aligned;\n"
+            # The first product leaves out what D was, the second adds to the first.
+            + f"setp.ne.u32 p, 0, 0;\n{product}setp.eq.u32 p, 0, 0;\n{product}"
             + "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n" + tail(n, d, "d")
         )  # fmt: skip
         for random in (True, False):

@@ -68,9 +68,9 @@ class _Dot:
             keep = e.where(self._there(), keep, 0)
         word = self._load(first, "u32") & keep
         if self.rule.c == "f16" and self.rule.upright:
-            return [self._wide(x & 0xFFFF) for x in (word, self._load(second, "u32") & keep)]
+            return [self._wide(word), self._wide(self._load(second, "u32") & keep)]
         if self.rule.c == "f16":
-            return [self._wide(word & 0xFFFF), self._wide(word >> 16)]
+            return [self._wide(word), self._wide(word >> 16)]
         words = [word, self._load(second, "u32") & keep]
         return [e.bits(w, "f32") if self.rule.floats else Value(e, w.text, "s32") for w in words]
 
