@@ -6,7 +6,7 @@ from ptxsim.engine.compiled.run.cta_runner import NativeCluster
 from ptxsim.engine.interpreter import Interpreter
 from ptxsim.report.summary import slow_path
 from ptxsim.session.run import SlowPath
-from tests.engine.programs import body, run
+from tests.engine.programs import body, compare, run
 
 MISSING, UNUSUAL = "no native lowering", "a fault or a case that native code leaves"
 
@@ -54,6 +54,13 @@ def test_where_the_interpreter_begins_the_same_is_counted(native, monkeypatch, f
     found = run(body(first + "bra L; L:" + "add.u32 %r4, %r4, 1;" * 400), None)[1]
     assert [(row.instruction, row.count, row.why) for row in found.slow_path] == expected
     assert native._waits  # it was asked whether it begins
+
+
+def test_the_slow_path_knows_what_the_block_has_written():
+    """What was to be stored before an operation gave up its native form is stored before the slow path."""
+    text = body("add.u64 %d3, %d0, 4; atom.add.f32 %f0, [%d3], %f1; mov.b32 %r4, %f0;")
+    assert run(text, "compiled")[1].slow_path[0].instruction == "atom.add.f32"
+    compare(text)
 
 
 def test_the_interpreter_has_no_slow_path():
