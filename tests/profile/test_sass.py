@@ -81,6 +81,17 @@ def test_what_a_loop_begins_with_runs_in_every_turn(monkeypatch, turns):
     assert cycles.issued == 11 + 21 * turns + 1
 
 
+@pytest.mark.parametrize("value, roots", [(0.0, 0), (1.0, 1)])
+def test_a_root_that_is_branched_around_is_not_run(monkeypatch, value, roots):
+    """Its slow path parts it from the rest of the branch's statements; the loop's count has moved up before the branch, and is run once."""
+    kernel = recorded_kernel(monkeypatch, "root_branch")
+    turns = 4
+    arrays = np.full(32, value, np.float32), np.zeros(32, np.float32)
+    cycles = kernel.launch(1, 32, [*arrays, turns], profile=True, checks="none").cycles
+    assert cycles.assembled == 1
+    assert cycles.issued == 8 + (8 + 3) * turns + 11 * roots + 2
+
+
 def test_without_the_tools_the_lowering_says_why():
     kernel = Module.from_file(DATA / "sum_loop.ptx").kernel()
     arrays = np.ones(32 * 32, np.float32), np.zeros(64, np.float32)

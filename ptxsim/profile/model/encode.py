@@ -158,8 +158,8 @@ def _following(machine: MachineProgram, blocks: set[int], beginning: Mapping[int
 
 
 def bypasses_l1(op: Op) -> bool:
-    """Whether a load does not look into L1."""
-    if op.words.get("cop") in ("cg", "cv") or op.words.get("cg"):
+    """Whether a load does not look into L1, or a store leaves nothing in it."""
+    if op.words.get("cop") in ("cg", "cv", "wt") or op.words.get("cg"):
         return True
     return any(
         access.order == "volatile"

@@ -127,7 +127,7 @@ def constant_lines(m: Machine, p: Any, q: int, now: float) -> float:
 
 
 def keep(m: Machine, p: Any, line: int, sectors: int, now: float) -> None:
-    """L1 keeps what is written to local memory."""
+    """L1 keeps what is written to local memory, and sectors of global memory that are written whole, though these go on to L2."""
     sets = int(p.l1_sets)
     index = find_line(m, line, sets, now)
     if index < 0:
@@ -172,7 +172,7 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
             worst = max(worst, load_line(m, p, line, sectors, begin, now, k, m.ops[i].bypass, bandwidth))
         elif what == STORE:
             m.warps[w].store = write(m, p, begin, line, bits(sectors), m.entries[q].need > 0)
-            if line >= LOCAL_LINES:
+            if line >= LOCAL_LINES or (m.entries[q].need == 0 and not m.ops[i].bypass):
                 keep(m, p, line, sectors, begin)
     if what == ATOMIC:
         # Lanes that do not merge follow each other at the L2, with those of the other SMs.

@@ -153,6 +153,8 @@ def _continues(matching: Matching, chain: list[Block], block: Block) -> bool:
     """Whether a block of machine code is the rest of a PTX block that a chain has begun, or of none."""
     before = chain[-1]
     if not block.covers:
+        if len(before.after) > 1 and _leads(matching, block):
+            return False
         begins_loop = any(number >= block.number for number in block.before)
         return not begins_loop and (len(block.instructions) <= SMALL or before.after == [block.number])
     if not any(b.covers for b in chain):
@@ -163,3 +165,16 @@ def _continues(matching: Matching, chain: list[Block], block: Block) -> bool:
     own = {matching.site(i) for i in block.instructions if i.base in ANCHORS and matching.ptx(i) == last}
     theirs = {matching.site(i) for b in chain for i in b.instructions if i.base in ANCHORS and matching.ptx(i) == last}
     return not own & theirs and bool(own or theirs)
+
+
+def _leads(matching: Matching, block: Block) -> bool:
+    """Whether a block that is tied to none begins a PTX block whose rest comes after it alone: a routine whose slow path has cut the code, as that of sqrt."""
+    home = matching.home(block)
+    while not block.covers:
+        if len(block.after) != 1:
+            return False
+        next = matching.by_number[block.after[0]]
+        if next.before != [block.number]:
+            return False
+        block = next
+    return home in block.covers

@@ -125,6 +125,11 @@ class Matching:
         """Its block; -1 for none."""
         return self.block_of.get(self.site(i), -1)
 
+    def home(self, block: Block) -> int:
+        """The PTX block that most instructions of a block of machine code come from; -1 for none."""
+        here = Counter(self.ptx(i) for i in block.instructions if self.ptx(i) >= 0)
+        return max(here, key=lambda number: here[number]) if here else -1
+
     def _name_products(self) -> None:
         """A warpgroup's products often have the mark of the instruction after: those of a block are, in order, those of the PTX block
         that most of their marks name."""
@@ -169,7 +174,25 @@ class Matching:
                 firm = {max(block.covers, key=lambda number: len(here[number]))}
             block.loose = set(block.covers) - firm
             block.covers.update(dict.fromkeys(block.loose, 1))
+        self._leave_moved()
         self._settle_rest()
+
+    def _leave_moved(self) -> None:
+        """What a block has of a PTX block without being sure of it has only been moved there if the rest is a block of its own."""
+        own: dict[int, list[set[int]]] = {}
+        for block in self.blocks:
+            for number in set(block.covers) - block.loose:
+                own.setdefault(number, []).append(self._sites_of(block, number))
+        for block in self.blocks:
+            for number in sorted(block.loose):
+                here = self._sites_of(block, number)
+                if any(not here & sites for sites in own.get(number, ())):
+                    block.loose.discard(number)
+                    del block.covers[number]
+
+    def _sites_of(self, block: Block, number: int) -> set[int]:
+        """PTX instructions of a PTX block that a block of machine code has something of."""
+        return {self.site(i) for i in block.instructions if self.ptx(i) == number}
 
     def _settle_rest(self) -> None:
         """Blocks without what is pinned are part of the PTX block that most of them comes from, if nothing else is, and loops agree."""
@@ -181,10 +204,9 @@ class Matching:
         for block in self.blocks:
             if block.covers:
                 continue
-            here = Counter(self.ptx(i) for i in block.instructions if self.ptx(i) >= 0)
-            if not here:
+            home = self.home(block)
+            if home < 0:
                 continue
-            home = max(here, key=lambda number: here[number])
             sites = {self.site(i) for i in block.instructions if self.ptx(i) == home}
             alone = sum(len(places[s]) == 1 for s in sites)
             if 2 * alone >= len(sites) and (not self.graph.loop_depth[home] or block.number in looped):
