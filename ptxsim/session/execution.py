@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,11 +17,13 @@ from ptxsim.checks.registers import unwritten_reads
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.grid import Hook
 from ptxsim.engine.program.operation import Program, families
+from ptxsim.engine.turns import Limits
 from ptxsim.machine.event import Observer
 from ptxsim.machine.memory import GlobalMemory
 from ptxsim.machine.state import Machine, shared_start
 from ptxsim.numerics.host import with_ieee
 from ptxsim.session.fidelity import fidelity
+from ptxsim.session.inspect.interleaved import is_worth_it, on_another_schedule
 from ptxsim.session.inspect.uninitialized import Repetitions
 from ptxsim.session.launch import Launch
 from ptxsim.session.left_memory import left_memory
@@ -50,7 +54,7 @@ def execute(
     memory. observers: further listeners of the first pass.
     """
     source, program = launch.code.source, launch.program
-    checkers = _checkers(launch, shared_is_set)
+    checkers = _checkers(launch, shared_is_set, left_memory(program, launch.memory))
     counter = _bank_counter(launch, keep=stop is not None) if launch.want_banks else None
     repetitions = Repetitions(launch, start)
     is_repeated = bool(checkers) or launch.want_banks is None or repetitions.are_wanted
@@ -61,19 +65,20 @@ def execute(
     listeners = [*checkers, *([counter] if counter else []), *([profile.tracer] if profile else []), *observers]
     try:
         machine = launch.run_grid(listeners, start=start, stop=stop)
-        findings = list(machine.findings.values())
-        if launch.checks != "none" and launch.given is not None:
-            findings += unwritten_reads(program, launch.given)
         if before is not None:
             checkers = _with_all_reads(launch, checkers, before, start, shared_is_set)
-        for checker in checkers:
-            findings += checker.findings(program)
+        findings = _found(program, checkers, machine)
+        if launch.checks != "none" and launch.given is not None:
+            findings += unwritten_reads(program, launch.given)
         if launch.checks == "all":
             findings += uses_of_active_masks(program)
         findings = without_echoes(program, source, findings, has_stopped=machine.stopped_at is not None)
         if before is not None:
             findings = without_overflows_of_missing_waits(program, _with_waits(launch, findings, before, start))
             findings = repetitions.settled(findings, before, machine)
+            if is_worth_it(launch, machine, findings):
+                look = partial(_look, launch, before, start, shared_is_set)
+                findings += on_another_schedule(launch, machine, look)
         outputs = launch.copy_out()
     finally:
         launch.release()
@@ -86,6 +91,20 @@ def execute(
         stopped_at=machine.stopped_at, slow_path=_slow_path(program, machine),
         is_sample=launch.sampled is not None,
     )  # fmt: skip
+
+
+def _found(program: Program, checkers: Sequence[Checker], machine: Machine) -> list[Finding]:
+    """What a pass has found."""
+    return [*machine.findings.values(), *chain.from_iterable(checker.findings(program) for checker in checkers)]
+
+
+def _look(
+    launch: Launch, before: GlobalMemory, start: Hook | None, shared_is_set: bool, limits: Limits, seed: int
+) -> tuple[Machine, list[Finding]]:
+    """A pass with a seed, with checkers of its own, and all that they find."""
+    checkers = _checkers(launch, shared_is_set, None)
+    machine = launch.run_grid(checkers, memory=before.copy(), start=start, limits=limits, seed=seed)
+    return machine, _found(launch.program, checkers, machine)
 
 
 def _with_waits(launch: Launch, findings: list[Finding], before: GlobalMemory, start: Hook | None) -> list[Finding]:
@@ -186,7 +205,8 @@ def _order_checker(launch: Launch, homes: Homes, shared_is_set: bool, left: np.n
     )  # fmt: skip
 
 
-def _checkers(launch: Launch, shared_is_set: bool) -> list[Checker]:
+def _checkers(launch: Launch, shared_is_set: bool, left: np.ndarray | None) -> list[Checker]:
+    """left: memory that the launch leaves as it is."""
     if launch.checks != "all":
         return []
     from ptxsim.checks.cluster import ClusterChecker, has_flags
@@ -204,7 +224,7 @@ def _checkers(launch: Launch, shared_is_set: bool) -> list[Checker]:
         program, str(launch.target), launch.numerics, launch.shared_end, launch.shared_variables, warps
     )
     return [
-        _order_checker(launch, homes, shared_is_set, left_memory(program, launch.memory)),
+        _order_checker(launch, homes, shared_is_set, left),
         *(
             [ProxyChecker(program, threads, launch.shared_end, homes, variables=launch.shared_variables)]
             if concerns_proxies(program)

@@ -162,7 +162,7 @@ class Launch:
     def run_grid(
         self, observers: Sequence[Observer] = (), *, memory: GlobalMemory | None = None, start: Hook | None = None,
         stop: Hook | None = None, watch: Watch | None = None, limits: Limits | None = None, shared_fill: int = 0,
-        replace_descriptor: Callable[[str, int], int] | None = None, garbage: int = 0,
+        replace_descriptor: Callable[[str, int], int] | None = None, garbage: int = 0, seed: int | None = None,
     ) -> Machine:  # fmt: skip
         """One pass over the grid; the same seed gives the same bits. The machine that is returned has the findings.
 
@@ -170,11 +170,11 @@ class Launch:
         with every warp and the engine, before and after it runs. watch: sees every operation, in the interpreter.
         shared_fill: what every byte of shared memory holds at first. replace_descriptor: gives the descriptor to use for
         operand "A" or "B" of products in place of the kernel's. garbage: what shuffles flip of registers that they read from lanes
-        that are not there.
+        that are not there. seed: another one than the launch's.
         """
         machine = Machine(
             self.target, self.grid, self.block, self.cluster, self.memory if memory is None else memory,
-            stream=EventStream(observers) if observers else None, seed=self.seed,
+            stream=EventStream(observers) if observers else None, seed=self.seed if seed is None else seed,
             local_bytes=self.program.local_bytes, dynamic_shared=self.dynamic_shared,
             shared_bytes=self.shared_end, shared_fill=shared_fill, numerics=self.numerics, checks=self.checks,
             print_to=_nowhere if self.is_silent else None,
