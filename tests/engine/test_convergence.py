@@ -72,6 +72,8 @@ CASES = [
 
 
 def expected(name: str, shape: str) -> list[str]:
+    if (name, shape) == ("bar.warp", "both ways"):
+        return []  # since sm_70 the lanes of a mask meet at barriers of the warp in two arms
     kinds = (WHOLE, COUNTED, NAMED)
     problem = next((found for kind, found in zip(kinds, SHAPES[shape][1:]) if name in kind), None)
     return [problem] if problem else []

@@ -49,7 +49,9 @@ def arithmetic_of(rule: Rule, group: int | None, columns: int = QUAD) -> Arithme
     """How a rule is computed, on vectors of so many columns; None where it has no native form. `group`: dense k that share a nibble
     of a sparse A's metadata."""
     form, narrow = rule.form, rule.accumulator == "f16"
-    assert rule.algorithm in ("fused", "halves", "integer") and rule.length <= 32 and rule.fraction <= 25
+    if rule.algorithm not in ("fused", "halves", "integer"):
+        return None
+    assert rule.length <= 32 and rule.fraction <= 25
     if rule.algorithm == "integer":
         return Arithmetic("integer", form.k, (), 0, 0, "s32", "s32", "s32", group is not None, form.satfinite, columns)
     if form.satfinite or narrow != (rule.c_type == "f16") or not {form.c, form.d} <= {"f16", "f32"}:
