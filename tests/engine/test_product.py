@@ -143,7 +143,9 @@ def test_ordinary_exponents_do_not_take_the_long_way(monkeypatch, by_c):
 
     monkeypatch.setattr(dot_f64, "text", wrong)
     product = product_of("mma", "m16n8k8", ("f32", "bf16", "bf16", "f32"), "sm_90a")
-    run = function_of(Library(Jit(store=ObjectStore(""))), product)
+    apart = Library(Jit(store=ObjectStore("")))
+    apart.prefix = "apart_"  # names are those of the process: nobody else is to link this
+    run = function_of(apart, product)
     for top in (LOWEST - 1, LOWEST, -1, 0, 1, HIGHEST, HIGHEST + 1):
         powers = (top - top // 2, top // 2) if not by_c else (LOWEST, LOWEST)
         a, b = (
