@@ -136,7 +136,7 @@ def test_copies_of_the_tma_and_who_waited_for_them(opened, tmp_path):
         "document.querySelector('[data-chart=timeline]').timeline.data.waits[5].some((by) => by >= 0)"
     )
     assert window.locator("[data-chart=whom] svg rect").count() >= 1
-    assert window.locator(".ptx .l", has_text="cp.async.bulk.tensor").first.locator("i").count() >= 1
+    assert window.locator(".ptx .l", has_text="cp.async.bulk.tensor").locator("i").count() >= 1
 
 
 def test_python_of_triton_stands_beside_its_ptx(opened, tmp_path):
