@@ -1,6 +1,6 @@
 """Launches of sm_90 kernels with TMA, mbarriers, clusters and wgmma against plain ones: warp instructions a second.
 
-    python tools/bench/hopper.py [LAUNCH...] [--folders DIR...] [--rounds N]
+    python tools/bench/hopper.py [LAUNCH...] [--folders DIR...] [--rounds N] [--seed N]
 
 Processor time on one core, warm, medians; checks="none" and, with --checked, checks="all". The folders hold kernels.json and kernels
 as the suite `timing` reads them. The last column is the rate relative to the first plain launch, of the same run.
@@ -32,7 +32,7 @@ CHOSEN = (
 
 
 def measure(
-    folder: Path, launch: dict[str, Any], checks: str, rounds: int, banks: bool | None = None
+    folder: Path, launch: dict[str, Any], checks: str, rounds: int, banks: bool | None = None, seed: int = 0
 ) -> tuple[Run, float]:
     """A run, and the median of its processor time; of none after the first, 0."""
     kernel = read(folder / "kernels" / f"{launch['kernel']}.ptx").kernel(launch["entry"])
@@ -43,7 +43,7 @@ def measure(
         began = time.process_time()
         run = kernel.launch(
             launch["grid"], launch["block"], arguments, launch["dsmem"], checks=checks, banks=banks, jobs=1,
-            on_error="report",
+            seed=seed, on_error="report",
         )  # fmt: skip
         times.append(time.process_time() - began)
     return run, statistics.median(times[1:] or [0.0])
@@ -55,6 +55,7 @@ def main() -> None:
     parser.add_argument("--folders", type=Path, nargs="+", default=[SHARED / "timing", SHARED / "timing2"])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--checked", action="store_true", help='measure with checks="all" too, which takes long')
+    parser.add_argument("--seed", type=int, default=0, help="another order of CTAs and warps")
     options = parser.parse_args()
     found = {
         launch["id"]: (folder, launch)
@@ -65,7 +66,7 @@ def main() -> None:
     first = None
     for name in options.launches:
         for checks in ("none", "all") if options.checked else ("none",):
-            run, seconds = measure(*found[name], checks, options.rounds)
+            run, seconds = measure(*found[name], checks, options.rounds, seed=options.seed)
             rate = run.warp_instructions / seconds / 1e6
             first = first or rate
             label = name if checks == "none" else f"{name}, checked"

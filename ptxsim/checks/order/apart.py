@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.checks.order.clocks import lowest
+from ptxsim.checks.order.global_lines import LINE
+from ptxsim.checks.order.slots import page_entry
 from ptxsim.checks.order.state import FAR_WAYS, HOLDS_WRITE, LINE_BITS, NONE, PAGE_BITS, PAGE_LINES, SHIFT, Order
 from ptxsim.jit.body import Array, body
 
-LINE = 1 << LINE_BITS
 READ, WRITTEN = 1, 2
 
 
@@ -21,10 +22,10 @@ def meet(one: Order, other: Order) -> bool:
     bytes_of_one, bytes_of_other = np.zeros(LINE, np.uint8), np.zeros(LINE, np.uint8)
     for entry in range(len(one.page_key)):
         page = int(one.page_key[entry])
-        theirs = NONE if page == NONE else page_of(other, page)
-        if theirs == NONE:
+        there = page_entry(other, page) if page != NONE else 0
+        if page == NONE or other.page_key[there] == NONE:
             continue
-        mine = int(one.page_at[entry])
+        mine, theirs = int(one.page_at[entry]), int(other.page_at[there])
         for line in range(1 << PAGE_LINES):
             a, b = one.far_lines[(mine << PAGE_LINES) + line], other.far_lines[(theirs << PAGE_LINES) + line]
             if (a["written"] != 0 and b["written"] + b["read"] > 0) or (b["written"] != 0 and a["read"] != 0):
@@ -34,16 +35,6 @@ def meet(one: Order, other: Order) -> bool:
                     if (bytes_of_one[at] | bytes_of_other[at]) & WRITTEN and bytes_of_one[at] * bytes_of_other[at] > 0:
                         return True
     return False
-
-
-def page_of(o: Order, page: int) -> int:
-    """The number of a page of global memory among those that have lines, NONE if it has none."""
-    at = page & len(o.page_key) - 1
-    while o.page_key[at] != page:
-        if o.page_key[at] == NONE:
-            return NONE
-        at = at + 1 & len(o.page_key) - 1
-    return int(o.page_at[at])
 
 
 def note_bytes(o: Order, place: int, page: int, line: int, found: Array) -> None:

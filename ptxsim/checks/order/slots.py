@@ -92,18 +92,23 @@ def end(o: Order, slot: int) -> None:
     o.n[FREE] += 1
 
 
-def place_page(o: Order, page: int) -> int:
-    """The number of a page of global memory among those that have lines; NONE if there is no room for one more."""
+def page_entry(o: Order, page: int) -> int:
+    """Where a page of global memory stands in the table of those that have lines, or would."""
     size = len(o.page_key)
     at = page & size - 1
-    while o.page_key[at] != page:
-        if o.page_key[at] == NONE:
-            if o.n[PAGES] == len(o.page_granules):
-                return NONE
-            o.page_key[at], o.page_at[at] = page, o.n[PAGES]
-            o.n[PAGES] += 1
-        else:
-            at = at + 1 & size - 1
+    while o.page_key[at] != page and o.page_key[at] != NONE:
+        at = at + 1 & size - 1
+    return at
+
+
+def place_page(o: Order, page: int) -> int:
+    """The number of a page of global memory among those that have lines; NONE if there is no room for one more."""
+    at = page_entry(o, page)
+    if o.page_key[at] == NONE:
+        if o.n[PAGES] == len(o.page_granules):
+            return NONE
+        o.page_key[at], o.page_at[at] = page, o.n[PAGES]
+        o.n[PAGES] += 1
     return int(o.page_at[at])
 
 

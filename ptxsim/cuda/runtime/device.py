@@ -14,7 +14,6 @@ from ptxsim.machine.heap import HEAP_BYTES
 _MINOR = {12: 12090, 13: 13000}  # the version that a runtime and its driver say they are
 _STACK, _PRINTF, _HEAP = 0, 1, 2  # cudaLimit
 _LIMITS = {_STACK: 1024, _PRINTF: 1 << 20, _HEAP: HEAP_BYTES}  # where the program sets no other
-_PEER_NOT_ENABLED = 705
 # Of functions that are not here, by parts of their names: why not.
 _NOT_MODELED = {
     "Texture": "textures and surfaces are",

@@ -260,12 +260,9 @@ def _ends(graph: Graph) -> list[tuple[int, int]]:
     return [(before, handle) for handle, node in graph.nodes.items() for before in sorted(node.after)]
 
 
-# With places for what edges carry, which is nothing here; until CUDA 13 the names without a suffix have none.
-_EDGES = "void *edges, size_t *count"
-
-
 def _with_edges(name: str, parameters: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register body(runtime, ..., count) for the function's forms with edges and without."""
+    """Register body(runtime, ..., count) for the function's forms with places for what edges carry, which is nothing here, and without:
+    until CUDA 13 the names without a suffix have none."""
 
     def register(body: Callable[..., Any]) -> Callable[..., Any]:
         kind = "size_t" if parameters.startswith("!") else "size_t *"

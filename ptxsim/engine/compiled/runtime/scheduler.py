@@ -182,8 +182,9 @@ def turn(context: Context, warp: WarpRecord) -> I32:
     """Up to warp.left blocks of a warp: MOVED if anything was executed, or RESTED, or LEFT."""
     cta = view(context.cta, CtaRecord, 1)[0]
     all_turns = warp.left
-    if warp.splits > 1 and spins_alone(warp) != NONE:
-        warp.chosen = spins_alone(warp)
+    alone = spins_alone(warp) if warp.splits > 1 else NONE
+    if alone != NONE:
+        warp.chosen = alone
         status = stay(context, warp)
         if status != ELSEWHERE:
             return status
