@@ -3,13 +3,14 @@
 
 python tools/measure_accesses.py [FILE ...] > TABLE
 
-Each line of the files (or of the standard input) is a pattern, in tab-separated cells as the tables have them, what comes after
-these being left out: warps; lanes; bytes from lane to lane and from warp to warp; turns; bytes from turn to turn; a program. Words of a program:
-`w4+0` stores 4 bytes at an offset, `r16+128` loads 16, `a4+0` adds; modifiers stand behind (`w4+0.cg`); `w4+0:128:8` does it 8 times, 128 bytes
-apart; `z100` waits so many cycles, `b` is a barrier, `fcta` and `fgpu` are fences; after `@1` warp 1 alone goes on, after `@` all do.
+Each line of the files (or of the standard input) is a pattern, in tab-separated cells as the tables have them, what comes after these being left
+out: CTAs, each with a MiB of its own; warps; lanes; bytes from lane to lane and from warp to warp; turns; bytes from turn to turn; a program.
+Words of a program: `w4+0` stores 4 bytes at an offset, `r16+128` loads 16, `a4+0` adds; modifiers stand behind (`w4+0.cg`); `w4+0:128:8` does it
+8 times, 128 bytes apart; `z100` waits so many cycles, `n5` reads the clock 5 times, `b` is a barrier, `fcta` and `fgpu` are fences; after `@1`
+warp 1 alone goes on, after `@` all do.
 
-Written are the cycles of the longest warp's program, those of each load that no loop repeats (warp by warp), and what Nsight Compute
-counts per turn at L2: requests and sectors that were written, and that were read.
+Written are the cycles of the longest warp's program in a CTA, those of each load that no loop repeats (warp by warp), and what Nsight Compute
+counts per CTA and turn at L2: requests and sectors that were written, and that were read.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import tempfile
 from pathlib import Path
 
 METRICS = [f"lts__t_{what}_srcunit_tex_op_{how}.sum" for how in ("write", "read") for what in ("requests", "sectors")]
-HEADER = ["warps", "lanes", "lane_bytes", "warp_bytes", "turns", "turn_bytes", "program", "cycles", "loads"]
+HEADER = ["ctas", "warps", "lanes", "lane_bytes", "warp_bytes", "turns", "turn_bytes", "program", "cycles", "loads"]
 COUNTED = ["write_requests", "write_sectors", "read_requests", "read_sectors"]
 TYPES = {1: ".u8", 2: ".u16", 4: ".u32", 8: ".v2.u32", 16: ".v4.u32"}
 WORD = re.compile(r"([wra])(\d+)\+(\d+)(?::(\d+):(\d+))?([._:\w]*)$")
@@ -73,6 +74,8 @@ def body(program: str, looped: bool) -> list[str]:
         elif word[0] == "z":
             text.append(f"mov.u32 %c0, %clock; W{label}: mov.u32 %c1, %clock; sub.u32 %c1, %c1, %c0;")
             text.append(f"setp.lt.u32 %p, %c1, {word[1:]}; @%p bra W{label};")
+        elif word[0] == "n":
+            text += ["mov.u32 %c0, %clock; add.u32 %sum, %sum, %c0;"] * int(word[1:])
         elif word == "b":
             text.append("bar.sync 0;")
         elif word[0] == "f":
@@ -91,7 +94,7 @@ def body(program: str, looped: bool) -> list[str]:
 
 def kernel(number: int, cells: list[str]) -> str:
     """The kernel of a pattern: writes the clocks of each warp to `out`."""
-    lanes, stride, apart, turns, step = (int(cell) for cell in cells[1:6])
+    lanes, stride, apart, turns, step = (int(cell) for cell in cells[2:7])
     again = f"add.u64 %base, %base, {step}; add.u32 %turn, %turn, 1; setp.lt.u32 %p, %turn, {turns}; @%p bra AGAIN;"
     return "\n".join([
         f".visible .entry pattern{number}(.param .u64 buffer, .param .u64 out) {{",
@@ -100,11 +103,12 @@ def kernel(number: int, cells: list[str]) -> str:
         "mov.u32 %x, %tid.x; shr.u32 %warp, %x, 5; and.b32 %lane, %x, 31; mov.u32 %sum, 0; mov.u32 %turn, 0;",
         "ld.param.u64 %base, [buffer]; ld.param.u64 %out, [out];",
         f"mul.wide.u32 %t, %lane, {stride}; add.u64 %base, %base, %t; mul.wide.u32 %t, %warp, {apart}; add.u64 %base, %base, %t;",
+        f"mov.u32 %l0, %ctaid.x; mul.wide.u32 %t, %l0, {1 << 20}; add.u64 %base, %base, %t;",
         f"mov.u32 %mine, clocks; mad.lo.u32 %mine, %warp, {ROW}, %mine;",
         *(f"add.u32 %v{k}, %x, {k + 1};" for k in range(4)),
         "mad.lo.u32 %l0, %lane, 4, %mine; st.shared.u32 [%l0], 0; bar.sync 0; mov.u32 %c2, %clock;",
         f"setp.lt.u32 %on, %lane, {lanes}; mov.u32 %l0, 0;",
-        "AGAIN:", *body(cells[6], turns > 1), again if turns > 1 else "",
+        "AGAIN:", *body(cells[7], turns > 1), again if turns > 1 else "",
         f"mov.u32 %c1, %clock; sub.u32 %c1, %c1, %c2; st.shared.u32 [%mine+{4 * CLOCKS}], %c1;",
         "setp.eq.u32 %p, %sum, 0xabcdef01; @%p bra NEVER;",
         "bar.warp.sync -1; mad.lo.u32 %l0, %lane, 4, %mine; ld.shared.u32 %l1, [%l0];",
@@ -113,57 +117,55 @@ def kernel(number: int, cells: list[str]) -> str:
     ])  # fmt: skip
 
 
-def run(cubin: str, warps: list[int]) -> list[list[list[int]]]:
-    """Launch each pattern twice; the clocks of each warp of the second launch."""
+def run(cubin: str, sizes: list[str]) -> list[list[list[int]]]:
+    """Launch each pattern twice, of CTAs x warps; the clocks of each warp of a CTA of the second launch."""
     cupy = importlib.import_module("cupy")
-
     module = cupy.RawModule(path=cubin)
     buffer, out = cupy.zeros(1 << 26, cupy.uint32), cupy.zeros(1024, cupy.uint32)
     found = []
-    for number, count in enumerate(warps):
+    for number, size in enumerate(sizes):
+        ctas, warps = (int(count) for count in size.split("x"))
         for _ in range(2):
-            module.get_function(f"pattern{number}")((1,), (32 * count,), (buffer, out))
-        found.append(out.get().reshape(32, 32)[:count].tolist())
+            module.get_function(f"pattern{number}")((ctas,), (32 * warps,), (buffer, out))
+        found.append(out.get().reshape(32, 32)[:warps].tolist())
     return found
 
 
-def counted(cubin: str, warps: list[int]) -> list[list[float]]:
-    """What the profiler counts of the first launch of each pattern."""
+def counted(cubin: str, sizes: list[str]) -> list[list[float]]:
+    """What the profiler counts of the second launch of each pattern."""
     command = ["ncu", "--csv", "--cache-control", "none", "--clock-control", "none", "--kernel-name", "regex:pattern", "--metrics", ",".join(METRICS)]  # fmt: skip
     text = subprocess.run(
-        [*command, sys.executable, __file__, "--launch", cubin, *map(str, warps)],
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+        [*command, sys.executable, __file__, "--launch", cubin, *sizes], capture_output=True, text=True, check=True
+    ).stdout
     rows = csv.DictReader(io.StringIO(text[text.index('"ID"') :]))
     found: dict[int, list[float]] = {}
     for row in rows:
         at = found.setdefault(int(row["Kernel Name"][len("pattern") :].split("(")[0]), [0.0] * len(METRICS))
         at[METRICS.index(row["Metric Name"])] = float(row["Metric Value"].replace(",", ""))
-    return [found[number] for number in range(len(warps))]
+    return [found[number] for number in range(len(sizes))]
 
 
 def main() -> None:
     if sys.argv[1:2] == ["--launch"]:
-        run(sys.argv[2], [int(count) for count in sys.argv[3:]])
+        run(sys.argv[2], sys.argv[3:])
         return
     with fileinput.input() as given:
-        lines = [line.rstrip("\n").split("\t")[:7] for line in given if line[:1].isdigit()]
-    warps = sorted({int(cells[0]) for cells in lines})
-    nothing = [[str(count), "32", "0", "0", "1", "0", ""] for count in warps]  # what is of no pattern
+        lines = [line.rstrip("\n").split("\t")[:8] for line in given if line[:1].isdigit()]
+    nothing = [[*size, "32", "0", "0", "1", "0", ""] for size in sorted({(cells[0], cells[1]) for cells in lines})]
     patterns = [*nothing, *lines]
-    counts = [int(cells[0]) for cells in patterns]
+    sizes = ["x".join(cells[:2]) for cells in patterns]
     with tempfile.TemporaryDirectory() as folder:
         ptx, cubin = Path(folder, "patterns.ptx"), Path(folder, "patterns.cubin")
         texts = [kernel(number, cells) for number, cells in enumerate(patterns)]
         ptx.write_text(".version 8.0\n.target sm_90a\n.address_size 64\n" + "\n".join(texts))
         subprocess.run(["ptxas", "-arch=sm_90a", ptx, "-o", cubin], check=True)
-        clocks, sectors = run(str(cubin), counts), counted(str(cubin), counts)
-    empty = dict(zip(warps, sectors))
+        clocks, sectors = run(str(cubin), sizes), counted(str(cubin), sizes)
+    empty = dict(zip(sizes[: len(nothing)], sectors))  # what is of no pattern
     print("\t".join([*HEADER, *COUNTED]))
-    for cells, times, numbers in list(zip(patterns, clocks, sectors))[len(nothing) :]:
-        turns = int(cells[4])
+    for cells, times, numbers, size in list(zip(patterns, clocks, sectors, sizes))[len(nothing) :]:
+        parts = int(cells[0]) * int(cells[5])
         loads = ["/".join(str(t) for t in warp[:CLOCKS] if t) for warp in times]
-        each = [(n - none) / turns for n, none in zip(numbers, empty[int(cells[0])])]
+        each = [(n - none) / parts for n, none in zip(numbers, empty[size])]
         shown = [*cells, str(max(warp[CLOCKS] for warp in times)), " ".join(loads).strip(), *(f"{n:.2f}" for n in each)]
         print("\t".join(shown))
 
