@@ -15,7 +15,7 @@ from typing import Any
 from ptxsim.demangle import demangle, short_name
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.programs.answers import Answers, Hosts
-from ptxsim.programs.records import RUNNING
+from ptxsim.programs.records import RUNNING, SAME_AS
 from ptxsim.programs.wanted import Wanted
 from ptxsim.report.progress import Progress
 from ptxsim.session.module import Kernel
@@ -73,6 +73,7 @@ class Collector:
             execute = partial(kernel.run, args, replace(options, progress=progress))
             run = execute() if again is None else again(options, execute)
         if is_wanted:
+            run.launch = number
             self._tell(kernel.name, run.findings)
             answered = [] if answers is None else answers()
             record = {
@@ -87,6 +88,17 @@ class Collector:
             if self.keep:
                 self.runs.append(run)
         return run
+
+    def repeat(self, kernel: Kernel, run: Run) -> None:
+        """A launch gives what one has given that came here before."""
+        if self.launches == self.wanted.launches:
+            self._end()
+        number, is_wanted = self.launches, self._next_is_wanted(kernel.name)
+        self.launches += 1
+        if is_wanted:
+            self._record({"launch": number, SAME_AS: run.launch}, ())
+            if self.keep:
+                self.runs.append(run)
 
     @contextmanager
     def _noted(self, doing: str) -> Iterator[None]:
@@ -180,6 +192,7 @@ class Collector:
         from ptxsim.report.records import to_json
         from ptxsim.report.text import render_all
 
-        line = to_json(record | {"text": render_all(f for f in findings if f.level != "note")}, indent=None)
+        text = {} if SAME_AS in record else {"text": render_all(f for f in findings if f.level != "note")}
+        line = to_json(record | text, indent=None)
         with (Path(self.wanted.results) / f"{os.getpid()}.jsonl").open("a") as file:
             file.write(line + "\n")

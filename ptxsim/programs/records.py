@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,24 @@ from ptxsim.report.summary import plural
 
 Record = dict[str, Any]
 RUNNING = ".running"  # a process' file that says which launch runs
+SAME_AS = "same_as"  # in place of a record: the number of a launch of the process that has given the same
 
 
 def read(folder: Path) -> list[Record]:
     """The records of all launches that were looked at, by process and then in order. The last of a process that was killed while it
     wrote is left out."""
-    lines = (line for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().split("\n")[:-1])
-    return [json.loads(line) for line in lines]
+    return [record for path in sorted(folder.glob("*.jsonl")) for record in _of_process(path)]
+
+
+def _of_process(path: Path) -> Iterator[Record]:
+    known: dict[int, Record] = {}
+    for line in path.read_text().split("\n")[:-1]:
+        record = json.loads(line)
+        if SAME_AS in record:
+            yield known[record[SAME_AS]] | {"launch": record["launch"]}
+        else:
+            known[record["launch"]] = record
+            yield record
 
 
 def unfinished(folder: Path) -> list[str]:

@@ -196,6 +196,7 @@ class Run(Shown):
     slow_path: list[SlowPath] = field(default_factory=list)
     is_sample: bool = False
     banks_counted: bool = False  # whether `banks` is there without running again
+    launch: int | None = None  # which one of a program's, where it is one
 
     def __post_init__(self) -> None:
         self.banks_counted |= isinstance(self.bank_source, BankTable)

@@ -17,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 from ptxsim.cuda.runtime.properties import values
 from ptxsim.programs.wanted import Wanted
 from ptxsim.triton import products
+from ptxsim.triton.fresh import FRESH
 from ptxsim.types import Target, parse_target
 
 # What torch's code for the CPU accumulates in halves, in the backward pass above all.
@@ -40,7 +41,9 @@ class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch may be missin
         args = tuple(map(_mapped, args))
         if function in _IN_SINGLE:
             return _in_single(function, args, kwargs)
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+        FRESH.see(function, (args, kwargs), result)
+        return result
 
 
 def _of_device(function: Any, tensor: torch.Tensor) -> Any:

@@ -24,6 +24,7 @@ from ptxsim.session.device import Device
 from ptxsim.session.module import Kernel, Module
 from ptxsim.triton.cublas import install as install_cublas
 from ptxsim.triton.launcher import Launcher, profile_scratch
+from ptxsim.triton.proton import Proton
 from ptxsim.triton.storages import Storages
 from ptxsim.triton.timing import Clock, Interface
 from ptxsim.types import parse_target
@@ -89,6 +90,7 @@ class PtxsimDriver(DriverBase):  # type: ignore[misc]  # Triton has no types
         self.device = Device(f"sm_{number}a" if number >= 90 else f"sm_{number}")
         self.storages = Storages(self.device)
         self.clock = Clock(self.collector, self.storages)
+        self.proton = Proton(self.clock)
         self.utils = Utils(self.device)
         self.number = next(_numbers)
 
@@ -108,7 +110,7 @@ class PtxsimDriver(DriverBase):  # type: ignore[misc]  # Triton has no types
         """Make this Triton's driver; what is returned takes back what was done to the modules of others."""
         triton.runtime.driver.set_active(self)
         knobs.runtime.add_stages_inspection_hook = stages
-        undone = [self.clock.install(), self.storages.install(), install_cublas()]
+        undone = [self.clock.install(), self.storages.install(), self.proton.install(), install_cublas()]
 
         def undo() -> None:
             for one in undone:
@@ -122,7 +124,7 @@ class PtxsimDriver(DriverBase):  # type: ignore[misc]  # Triton has no types
 
     def launcher_cls(self, source: Any, metadata: Any) -> Launcher:
         """What launches a compiled kernel."""
-        return Launcher(self.collector, self.storages, self.clock, source, metadata)
+        return Launcher(self.collector, self.storages, self.clock, self.proton, source, metadata)
 
     def map_python_to_cpp_type(self, ty: str) -> str:
         return ty

@@ -14,13 +14,15 @@ from triton.runtime import _allocation
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.analysis.written_parameters import memory_steers, written_parameters
 from ptxsim.engine.compiled.run.threads import orderless
-from ptxsim.engine.program.operation import Program
+from ptxsim.engine.program.operation import Program, calls
 from ptxsim.isa.variable_layout import size_of
 from ptxsim.machine.tensor_map import TensorMap
 from ptxsim.programs.collector import Collector
 from ptxsim.session.module import Kernel
 from ptxsim.session.options import LaunchOptions
-from ptxsim.session.run import KernelError
+from ptxsim.session.run import KernelError, Run
+from ptxsim.triton.proton import Proton
+from ptxsim.triton.repeats import Launch
 from ptxsim.triton.storages import Placed, Storages
 from ptxsim.triton.timing import Clock
 
@@ -33,8 +35,10 @@ TF32 = 11
 class Launcher:
     """Launches one compiled kernel."""
 
-    def __init__(self, collector: Collector, storages: Storages, clock: Clock, source: Any, metadata: Any):
-        self.collector, self.storages, self.clock = collector, storages, clock
+    def __init__(
+        self, collector: Collector, storages: Storages, clock: Clock, proton: Proton, source: Any, metadata: Any
+    ):
+        self.collector, self.storages, self.clock, self.proton = collector, storages, clock, proton
         self.metadata = metadata
         self.types = dict(source.signature)
         # Whether a launch has had all checks that are asked for, and whether a trial of the autotuner's has.
@@ -70,6 +74,26 @@ class Launcher:
             grid=(grid[0] * ctas, *grid[1:]), block=32 * m.num_warps, cluster=ctas, shared_mem=m.shared,
             cooperative=is_cooperative or None, profile=1 if by_sample else None if in_full else clock.profile,
         )  # fmt: skip
+        may_repeat = not (by_sample or in_full or clock.repeating) and self._may_repeat(kernel)
+        launch, repeats = Launch((kernel, options), args) if may_repeat else None, self.storages.repeats
+        if launch is not None and (known := repeats.find(launch)) is not None:
+            self.collector.repeat(kernel, known)
+            self._tell(kernel, known)
+            return
+        with repeats.remembered(launch) as runs:
+            runs.append(self._execute(grid, stream, kernel, args, options, by_sample))
+
+    def _tell(self, kernel: Kernel, run: Run) -> None:
+        """A launch is over: how long it took."""
+        self.clock.add(run)
+        if run.cycles is not None and not self.clock.trying:
+            self.proton.add(kernel.name, run.cycles.time_us / 1000)
+
+    def _execute(
+        self, grid: tuple[int, int, int], stream: Any, kernel: Kernel, args: Sequence[Any], options: LaunchOptions,
+        by_sample: bool,
+    ) -> Run:  # fmt: skip
+        clock, ctas = self.clock, getattr(self.metadata, "num_ctas", 1)
         with self.storages.placed(is_read=not by_sample or memory_steers(self._program(kernel))) as placed:
             named = list(self._flat(placed, args))
             values = [*((kind, value) for _, kind, value in named), *self._scratch(placed, grid, ctas, stream)]
@@ -81,9 +105,10 @@ class Launcher:
                     f"{kernel.name} takes {len(parameters)} parameters, Triton's signature has {len(values)}"
                 )
             passed = [_bytes(kind, value, size_of(p)) for p, (kind, value) in zip(parameters, values)]
-            samples, written = self.storages.samples, {}
+            samples, written, touched = self.storages.samples, {}, set[int]()
             if samples is not None:
-                written = placed.written(self._may_write(kernel, values))
+                touched = placed.touched([value for kind, value in values if kind != "*" and isinstance(value, int)])
+                written = placed.written(self._may_write(kernel, values), touched)
                 if not by_sample:
                     samples.need(written, writes=True)
             try:
@@ -94,12 +119,21 @@ class Launcher:
             placed.is_kept = not run.is_sample
             if run.is_sample and not clock.is_forgetful and samples is not None:
                 again = partial(self._run, grid, stream, kernel, in_full=True)
-                samples.add(again, args, placed.places, written)
+                samples.add(again, args, touched, written, self.storages.hold(touched))
         self.is_watched |= not clock.trying
         self.is_tried = True
-        clock.add(run)
+        self._tell(kernel, run)
         if run.stopped_at is not None:
             raise KernelError(run)
+        return run
+
+    def _may_repeat(self, kernel: Kernel) -> bool:
+        """Whether what a launch leaves is all that it does, and all that it sees are its arguments."""
+        wanted = self.collector.wanted
+        return not (
+            self.storages.kept or wanted.why or wanted.page or wanted.skip or wanted.count is not None
+            or calls(self._program(kernel)) or getattr(self.metadata, "profile_scratch_size", 0)
+        )  # fmt: skip
 
     def _program(self, kernel: Kernel) -> Program:
         return kernel.program(self.storages.device.target.name)

@@ -27,32 +27,42 @@ Storages = Mapping[int, StorageWeakRef]  # by address in the host's memory
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A launch of which a sample has run. run: all of it; what it may write, and where else it may read."""
+    """A launch of which a sample has run. run: all of it; what it may write, and where else it may read. held: of these, what it has by
+    addresses in memory alone."""
 
     run: Callable[[], None]
     written: Storages
     read: Set[int]
+    held: Mapping[int, torch.UntypedStorage]
+
+    def is_wanted(self, host: int) -> bool:
+        """Whether anybody else still holds a storage that it may write."""
+        held = self.held.get(host)
+        if held is None:
+            return not self.written[host].expired()
+        return torch._C._storage_Use_Count(held._cdata) > 1 or not held.resizable()
 
 
 class Samples:
-    """The launches of a benchmark, in order, the storages that they may write, and those that they read."""
+    """The launches of a benchmark, in order, and the storages that they read."""
 
     def __init__(self) -> None:
         self.launches: list[_Pending] = []
-        self.written: dict[int, StorageWeakRef] = {}
         self.read: set[int] = set()  # these storages are held
         self.foreign: list[torch.UntypedStorage] = []  # written ones of memory that others see, too, without a tensor
 
     def add(
-        self, launch: Callable[[Sequence[Any]], None], args: Sequence[Any], places: Collection[int], written: Storages
-    ) -> None:
+        self, launch: Callable[[Sequence[Any]], None], args: Sequence[Any], places: Collection[int], written: Storages,
+        held: Mapping[int, torch.UntypedStorage],
+    ) -> None:  # fmt: skip
         """A sample has run. launch: runs it in full with these arguments; places: of storages that it may have touched; written:
-        what may be written."""
-        held = _Held(written)
-        weak = [held.release(value) for value in args]
-        pending = _Pending(lambda: launch([held.take(value) for value in weak]), written, set(places) - written.keys())
+        what may be written; held: the storages that it has by addresses in memory."""
+        given = _Held(written)
+        weak = [given.release(value) for value in args]
+        pending = _Pending(
+            lambda: launch([given.take(value) for value in weak]), written, set(places) - written.keys(), held
+        )
         self.launches.append(pending)
-        self.written |= written
         self.read |= pending.read
         storages = (torch.UntypedStorage._new_with_weak_ptr(storage.cdata) for storage in written.values())
         self.foreign += [storage for storage in storages if storage is not None and not storage.resizable()]
@@ -60,7 +70,7 @@ class Samples:
     def need(self, addresses: Collection[int], writes: bool = False) -> None:
         """What lies at these addresses is about to be used, or to be written over."""
         if self.launches and (
-            any(not self.written[host].expired() for host in self.written.keys() & addresses)
+            any(launch.is_wanted(host) for launch in self.launches for host in launch.written.keys() & addresses)
             or (writes and not self.read.isdisjoint(addresses))
         ):
             self._complete(self.launches)
@@ -71,14 +81,14 @@ class Samples:
         launches: list[_Pending] = []
         while self.launches:
             launch = self.launches.pop()  # which holds what it reads, no longer than it is wanted itself
-            if any(host in needed or not storage.expired() for host, storage in launch.written.items()):
+            if any(host in needed or launch.is_wanted(host) for host in launch.written):
                 launches.append(launch)
                 needed |= launch.read | launch.written.keys()
         self._complete(launches[::-1])
 
     def _complete(self, launches: list[_Pending]) -> None:
         """Run launches in full; the others are given up."""
-        self.launches, self.written, self.read = [], {}, set()
+        self.launches, self.read = [], set()
         for launch in launches:
             launch.run()
 

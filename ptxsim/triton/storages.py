@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +23,8 @@ from ptxsim.machine.memory import Allocation
 from ptxsim.session.device import Device
 from ptxsim.session.foreign_arguments import dtype_of_torch
 from ptxsim.session.views import View
+from ptxsim.triton.fresh import FRESH, storage_of
+from ptxsim.triton.repeats import Repeats
 from ptxsim.triton.sampling import Samples
 
 LIBRARIES = ("torch", "triton", "ptxsim")  # their own calls of data_ptr are about memory of the host
@@ -47,6 +49,7 @@ class Placed:
     is_kept: bool = True  # what has changed is copied back
     is_read: bool = True  # what lies in them matters
     alive: list[torch.UntypedStorage] = field(default_factory=list)  # scratch memory has no other owner
+    named: set[int] = field(default_factory=set)  # those of arguments
 
     def address(self, value: Any, name: str) -> int:
         """The device address of what Triton passes for a pointer. Raises PtxError for what is no tensor of the CPU."""
@@ -55,13 +58,14 @@ class Placed:
             return 0
         if isinstance(value, int):
             return value
-        storage = value.untyped_storage() if isinstance(value, torch.Tensor) else None
+        storage = storage_of(value) if isinstance(value, torch.Tensor) else None
         if storage is None or storage.device.type != "cpu":  # the tensor itself may say "cuda" (cuda_is_cpu)
             what = f"a tensor of {storage.device}" if storage is not None else f"a {type(value).__name__}"
             raise PtxError(
                 Finding("bad-directive", f"{name} is {what}", help="ptxsim takes tensors of the CPU: tensor.cpu()")
             )
         host = storage.data_ptr()
+        self.named.add(host)
         if host not in self.places and storage.nbytes():
             if self.is_read:
                 self.storages.need(host)
@@ -85,13 +89,28 @@ class Placed:
         """Address in device memory and bytes of each storage, by address in the host's memory."""
         return {host: (place.address, len(place.host)) for host, place in self.places.items()}
 
-    def written(self, addresses: Sequence[int] | None) -> dict[int, StorageWeakRef]:
-        """The storages that a launch may write, by address in the host's memory: those in which these addresses lie, and those
-        whose addresses the program has, which may be in tables or among integers. All for None, or an address that is of none."""
-        known = {host: storage for host, (storage, _) in self.storages.kept.items()}
-        known |= {storage.data_ptr(): StorageWeakRef(storage) for storage in self.alive}
+    def touched(self, integers: Sequence[int]) -> set[int]:
+        """The storages that a launch may reach, by address in the host's memory: those of its arguments, and, of those whose addresses
+        the program has, the ones into which a word of an argument's storage points, or one of these integers, and so on."""
+        there = {host: (place.address, place.address + len(place.host)) for host, (_, place) in self.storages.kept.items()}
+        found, new = set(self.named), [*self.named] if there else []
+        words = np.array([n for n in integers if 0 <= n < 1 << 64], np.uint64)
+        while True:
+            more = {h for h, (first, end) in there.items() if h not in found and np.any((words >= first) & (words <= end))}
+            found |= more
+            new += more
+            if not new:
+                return found & self.places.keys()
+            place = self.places.get(new.pop())
+            words = words[:0] if place is None else _addresses(place.host, there.values())
+
+    def written(self, addresses: Sequence[int] | None, touched: Collection[int]) -> dict[int, StorageWeakRef]:
+        """The storages that a launch may write, by address in the host's memory: those in which these addresses lie, and of those that it
+        may reach the ones whose addresses the program has, which may be in tables or among integers. All for None, or an address of none."""
+        kept = {host: storage for host, (storage, _) in self.storages.kept.items() if host in touched}
+        known = kept | {storage.data_ptr(): StorageWeakRef(storage) for storage in self.alive}
         holders = [self._holder(address) for address in addresses or () if address]
-        hosts = {*self.storages.kept, *holders}
+        hosts = {*kept, *holders}
         return (
             known if addresses is None or None in hosts else {host: known[host] for host in hosts if host is not None}
         )
@@ -107,6 +126,7 @@ class Storages:
     def __init__(self, device: Device):
         self.device = device
         self.samples: Samples | None = None  # while a benchmark runs
+        self.repeats = Repeats()
         self.kept: dict[int, tuple[Any, Place]] = {}  # whose addresses the program has, by address in the host's memory
 
     def place(self, host: int, size: int, name: str) -> Place:
@@ -144,8 +164,15 @@ class Storages:
                 if host not in self.kept:
                     self.device.memory.free(place.allocation)
 
+    def hold(self, hosts: Collection[int]) -> dict[int, torch.UntypedStorage]:
+        """The storages among these whose addresses the program has, so that they stay."""
+        kept = ((host, storage) for host, (storage, _) in self.kept.items() if host in hosts)
+        held = {host: torch.UntypedStorage._new_with_weak_ptr(storage.cdata) for host, storage in kept}
+        return {host: storage for host, storage in held.items() if storage is not None}
+
     def keep(self, tensor: torch.Tensor) -> int:
         """The address of a tensor in device memory, which its storage has from now on."""
+        FRESH.use([tensor])
         storage = tensor.untyped_storage()
         host, size = storage.data_ptr(), storage.nbytes()
         if not size:
@@ -165,8 +192,10 @@ class Storages:
         def data_ptr(tensor: torch.Tensor) -> int:
             # Triton calls from code that it has generated, which is of no module.
             caller = str(sys._getframe(1).f_globals.get("__name__", LIBRARIES[0]))
-            if caller.partition(".")[0] in LIBRARIES or tensor.device.type != "cpu":
-                return int(_DATA_PTR(tensor))
+            storage = storage_of(tensor)
+            if caller.partition(".")[0] in LIBRARIES or storage is None or storage.device.type != "cpu":
+                with torch._C.DisableTorchFunction():
+                    return int(_DATA_PTR(tensor))
             return self.keep(tensor)
 
         torch.Tensor.data_ptr = data_ptr
@@ -178,6 +207,13 @@ class Storages:
 
 
 _DATA_PTR: Callable[[Any], int] = torch._C.TensorBase.data_ptr
+
+
+def _addresses(memory: np.ndarray, places: Iterable[tuple[int, int]]) -> np.ndarray:
+    """The words in memory that lie between the first and the last of these places."""
+    words = memory[: len(memory) // 8 * 8].view(np.uint64)
+    low, high = min(first for first, _ in places), max(end for _, end in places)
+    return np.unique(words[(words >= low) & (words <= high)])
 
 
 def _memory(address: int, size: int) -> np.ndarray:

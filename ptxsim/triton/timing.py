@@ -91,7 +91,7 @@ class Clock:
         else:
             if self.collector.wanted.quick:
                 self._say("what benchmarks compute is not made, their times are of samples (--quick)")
-            self._say(f"times are predicted by the cycle model, not measured (do_bench, autotuning; {self._target})")
+            self.say_predicted("do_bench, autotuning")
         if quantiles is not None:
             return [found] * len(quantiles)
         return [found] if return_mode == "all" else found
@@ -137,9 +137,10 @@ class Clock:
 
         return run_by_samples
 
-    @property
-    def _target(self) -> str:
-        return str(self.collector.target or "sm_90")
+    def say_predicted(self, what: str) -> None:
+        """Say, once, what the program's times are."""
+        target = self.collector.target or "sm_90"
+        self._say(f"times are predicted by the cycle model, not measured ({what}; {target})")
 
     def _say(self, text: str) -> None:
         if text not in self._has_said:

@@ -36,6 +36,15 @@ def table_kernel(table, x, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def two_tables_kernel(froms, tos, BLOCK: tl.constexpr):
+    """As above, from a tensor whose address lies in memory, too."""
+    if tl.program_id(0) == tl.num_programs(0) - 1:
+        at = tl.arange(0, BLOCK)
+        x = tl.load(tl.load(froms).to(tl.pointer_type(tl.float32)) + at)
+        tl.store(tl.load(tos).to(tl.pointer_type(tl.float32)) + at, x)
+
+
+@triton.jit
 def racy_kernel(x, out, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     tl.store(out + at, tl.load(x + at) + tl.program_id(0))
@@ -160,6 +169,30 @@ def test_what_a_marked_function_prepares_is_part_of_its_benchmark(monkeypatch):
     expected = torch.zeros(128)
     expected[index.long()] = x
     assert (kept[0] == expected).all()
+
+
+def test_what_tables_of_addresses_lead_to_is_there_until_it_is_needed_no_more(monkeypatch):
+    other, kept, right = torch.zeros(128), [], []
+
+    def run(mark):
+        return [mark.fn(how=value) for bench in mark.benchmarks for value in bench.line_vals]
+
+    monkeypatch.setattr(triton.testing.Mark, "run", run)
+
+    @triton.testing.perf_report([triton.testing.Benchmark(["n"], [1], "how", ["drop", "keep"], ["", ""], "plot", {})])
+    def marked(how):
+        x, out = torch.rand(128), torch.zeros(128)
+        froms, tos = torch.tensor([x.data_ptr()]), torch.tensor([out.data_ptr()])
+        if how == "keep":
+            kept.append(out)
+            right.append(x.tolist())
+        return triton.testing.do_bench(lambda: two_tables_kernel[(600,)](froms, tos, BLOCK=128))
+
+    with ptxsim.triton.active() as runs:
+        assert other.data_ptr()  # a tensor that nothing leads to
+        assert all(marked.run())
+    assert [run.is_sample for run in runs] == [True, True, False] and not any(run.has_errors for run in runs)
+    assert kept[0].tolist() == right[0]
 
 
 def test_quick_benchmarks_make_no_results():

@@ -10,8 +10,10 @@ from ptxsim.cuda.runtime.kernels import (
     blocks_held,
     blocks_per_sm,
     cluster_required,
+    constant_bytes,
     dynamic_limit,
     kernel_at,
+    local_bytes,
     most_threads,
     registers,
     static_shared,
@@ -43,7 +45,7 @@ def get_attributes(runtime: Runtime, attributes: int | None, host: int | None) -
         raise CudaError(INVALID_VALUE)
     kernel, number = kernel_at(runtime, host), runtime.target.number
     a = Attributes.from_address(attributes)
-    a.shared, a.constant, a.local = static_shared(runtime, kernel), 0, 0
+    a.shared, a.constant, a.local = (size(runtime, kernel) for size in (static_shared, constant_bytes, local_bytes))
     a.threads, a.registers = min(most_threads(kernel), 1024), registers(runtime, host or 0, kernel)
     a.ptx_version, a.binary_version, a.cache_mode, a.carveout = kernel.module.target.number, number, 0, -1
     a.dynamic = dynamic_limit(runtime, host, kernel)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptxsim.cuda.runtime.properties import values
 from ptxsim.cuda.runtime.state import Runtime
+from ptxsim.isa.variable_layout import size_of
 from ptxsim.machine.state import max_shared_bytes, shared_start
 from ptxsim.profile.model.figures import figures_of
 from ptxsim.profile.model.occupancy import occupancy
@@ -47,6 +48,17 @@ def static_shared(runtime: Runtime, kernel: Kernel) -> int:
     """Bytes of its variables in shared memory."""
     linkage = kernel.code(runtime.target.name).decoded.linkage
     return linkage.dynamic_shared_start - shared_start(runtime.target)
+
+
+def local_bytes(runtime: Runtime, kernel: Kernel) -> int:
+    """Bytes of local memory that the variables of its functions take, as PTX has them: the assembler may keep small ones in registers."""
+    return sum(f.frame for f in kernel.code(runtime.target.name).decoded.program.functions.values())
+
+
+def constant_bytes(runtime: Runtime, kernel: Kernel) -> int:
+    """Bytes of its module's variables in constant memory."""
+    variables = kernel.code(runtime.target.name).decoded.linkage.variables
+    return sum(size_of(variable) for variable in variables if variable.space == "const")
 
 
 def dynamic_limit(runtime: Runtime, host: int | None, kernel: Kernel) -> int:

@@ -230,6 +230,12 @@ def copies_in_bulk(program: Program) -> bool:
 
 
 @fact
+def calls(program: Program) -> bool:
+    """Whether a program may call anything: functions of its own, or those that the driver links in."""
+    return any(op.call is not None for op in program.ops)
+
+
+@fact
 def calls_functions(program: Program) -> bool:
     """Whether a program may call functions of its own, not only those that the driver links in (engine.builtin)."""
     sites = [op.call for op in program.ops if op.call is not None]

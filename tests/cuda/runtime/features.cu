@@ -39,6 +39,11 @@ __global__ void half_a_mebibyte_each(int *given) {
   }
 }
 __global__ void say(int n) { printf("kernel %d %s\n", n, "prints"); }
+__global__ void turned(int *out, int by) {
+  int mine[25];
+  for (int i = 0; i < 25; i++) mine[(i + by) % 25] = i;
+  out[threadIdx.x] = mine[threadIdx.x];
+}
 __global__ void __launch_bounds__(64) bounded(int *out) { out[threadIdx.x] = 1; }
 __global__ void dynamic(int *out) {
   extern __shared__ int words[];
@@ -178,6 +183,9 @@ static void launches() {
   cudaFuncAttributes about;
   OK(cudaFuncGetAttributes(&about, bounded));
   EXPECT(about.maxThreadsPerBlock == 64 && about.numRegs > 0 && about.ptxVersion == 90 && about.binaryVersion == 90);
+  EXPECT(about.localSizeBytes == 0 && about.constSizeBytes == sizeof scale);
+  OK(cudaFuncGetAttributes(&about, turned));
+  EXPECT(about.localSizeBytes >= 100 && about.localSizeBytes <= 112);
   int blocks;
   OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 256, 0));
   EXPECT(blocks == 8);
