@@ -92,11 +92,15 @@ class Placed:
     def touched(self, integers: Sequence[int]) -> set[int]:
         """The storages that a launch may reach, by address in the host's memory: those of its arguments, and, of those whose addresses
         the program has, the ones into which a word of an argument's storage points, or one of these integers, and so on."""
-        there = {host: (place.address, place.address + len(place.host)) for host, (_, place) in self.storages.kept.items()}
+        there = {
+            host: (place.address, place.address + len(place.host)) for host, (_, place) in self.storages.kept.items()
+        }
         found, new = set(self.named), [*self.named] if there else []
         words = np.array([n for n in integers if 0 <= n < 1 << 64], np.uint64)
         while True:
-            more = {h for h, (first, end) in there.items() if h not in found and np.any((words >= first) & (words <= end))}
+            more = {
+                h for h, (first, end) in there.items() if h not in found and np.any((words >= first) & (words <= end))
+            }
             found |= more
             new += more
             if not new:
