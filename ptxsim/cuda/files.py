@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ptxsim.cuda.compiler import compile_file
 from ptxsim.cuda.fatbin import MAGIC, ptx_of
+from ptxsim.cuda.linking import with_definitions
 from ptxsim.demangle import demangle, is_named, is_part
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.source import Source, read_bytes
@@ -39,7 +41,11 @@ def read_file(
         Source(text, f"{path}:{number}.ptx" if len(texts) > 1 else f"{path}.ptx", path)
         for number, text in enumerate(texts)
     ]
-    return sources[0] if len(sources) == 1 else _with_entry(sources, entry)
+    if len(sources) == 1:
+        return sources[0]
+    chosen = _with_entry(sources, entry)
+    # Translation units that were compiled apart (-rdc=true) define what others use.
+    return replace(chosen, text=with_definitions(chosen.text, [other.text for other in sources if other is not chosen]))
 
 
 def _with_entry(sources: Sequence[Source], entry: str | None) -> Source:

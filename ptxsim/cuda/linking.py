@@ -62,6 +62,23 @@ def link(texts: Sequence[str]) -> str:
     return "\n".join([*head, *(item.text for item in _in_order(_chosen(items)))]) + "\n"
 
 
+def with_definitions(text: str, others: Sequence[str]) -> str:
+    """A text linked with those of the others that define what it, and they, declare .extern; the text itself where none does."""
+    used, left = [text], {other: _defined(_items(_LINES.sub("", other))) for other in others}
+    for one in used:
+        declared = {item.name for item in _items(_LINES.sub("", one)) if item.linkage == "extern"}
+        needed = [other for other, names in left.items() if not declared.isdisjoint(names)]
+        used += needed
+        for other in needed:
+            del left[other]
+    return link(used)
+
+
+def _defined(items: list[Item]) -> set[str]:
+    """What other texts may use of these statements."""
+    return {item.name for item in items if item.is_definition and item.linkage not in ("", "extern")}
+
+
 def _lines(text: str, name: str) -> list[str]:
     return [line.strip() for line in re.findall(rf"^[ \t]*\.{name}\b([^\n]*)", text, re.M)]
 

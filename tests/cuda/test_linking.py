@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from ptxsim import Module
-from ptxsim.cuda.linking import link
+from ptxsim.cuda.linking import link, with_definitions
 
 FIRST, SECOND = (Path(__file__).with_name("linking").joinpath(name).read_text() for name in ("first.ptx", "second.ptx"))
 
@@ -43,3 +43,12 @@ def test_what_nobody_defines_stays_declared():
         [FIRST.replace("of_second;", "of_second;\n.extern .func vprintf ();"), SECOND, SECOND.replace("own", "mine")]
     )
     assert text.count("vprintf") == 1 and text.count(".u32 of_second = 6") == 1
+
+
+def test_a_text_is_linked_with_what_defines_what_it_declares():
+    other = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .global .u32 of_nobody;\n"
+    assert with_definitions(SECOND, [other]) == SECOND and with_definitions(other, [FIRST, SECOND]) == other
+    text = with_definitions(FIRST, [other, SECOND])
+    out = np.zeros(1, np.uint32)
+    Module.from_text(text).kernel("first").launch(1, 1, [out])
+    assert out[0] == 6 + 1000 + 1 + 10 and "of_nobody" not in text
