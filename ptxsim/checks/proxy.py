@@ -12,6 +12,7 @@ import numpy as np
 from ptxsim.checks.causes import by_cause, note_of_others
 from ptxsim.checks.changes import fences_after
 from ptxsim.checks.cluster_shared import Homes
+from ptxsim.checks.order.sites import ACQUIRES, site_bits
 from ptxsim.checks.proxy_scan import GENERIC, REDUCTION, UNFENCED, UNWAITED, WARPGROUP, ProxyShadow, scan
 from ptxsim.checks.waits import missing_wait, overwritten
 from ptxsim.diagnostic import LEFT_OVER, Finding, Label
@@ -47,6 +48,7 @@ class ProxyChecker(Observer):
         self.threads, self.shared_bytes, self.keep = threads, shared_bytes, keep
         self._another = partial(ProxyChecker, program, threads, shared_bytes, homes, keep, variables)
         self.kinds = np.array([_kind(op) for op in program.ops], np.int8)
+        self.acquires = np.array(_acquires(program), np.bool_)
         self.useful = np.zeros(len(program.ops), np.int8)
         self.found = np.empty((0, 7), np.int64)
         self.shadows: dict[int, ProxyShadow] = {}  # of CTAs that run
@@ -58,7 +60,9 @@ class ProxyChecker(Observer):
         if len(self.found) < LANES * len(records):
             self.found = np.empty((LANES * len(records), 7), np.int64)
         for cta in ctas_of(records):
-            count = scan.form(len(records))(records, cta, self._shadow(cta), self.kinds, self.useful, self.found)
+            count = scan.form(len(records))(
+                records, cta, self._shadow(cta), self.kinds, self.acquires, self.useful, self.found
+            )
             if count:
                 self._remember(self.found[:count], cta)
 
@@ -182,6 +186,15 @@ def _kind(op: Op) -> int:
         return GENERIC
     reduces = any(each.proxy is Proxy.ASYNC and each.kind is AccessKind.ATOMIC for each in op.accesses)
     return REDUCTION if reduces else 0
+
+
+@fact
+def _acquires(program: Program) -> tuple[bool, ...]:
+    """Of each operation, whether its thread may know what others have done when it is over; barriers and waits have events of their own."""
+    return tuple(
+        bits & ACQUIRES != 0 and (op.fence is None or op.fence.is_thread_fence)
+        for op, bits in zip(program.ops, site_bits(program))
+    )
 
 
 def _place(op: Op) -> dict[str, Any]:

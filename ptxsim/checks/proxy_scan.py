@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ptxsim.jit.body import Array, body
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, FLAG_STRONG, LANE_SHIFT, Event, Proxy, Space
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, LANE_SHIFT, Event, Proxy, Space
 from ptxsim.machine.memory import RANK_SHIFT
 
 # Problems the scan finds.
@@ -230,9 +230,11 @@ def take_lanes(
 
 
 @body(enough=500)
-def scan(records: Array, cta: int, shadow: ProxyShadow, kinds: Array, useful: Array, found: Array) -> int:
+def scan(
+    records: Array, cta: int, shadow: ProxyShadow, kinds: Array, acquires: Array, useful: Array, found: Array
+) -> int:
     """Update the shadow of a CTA by its records, of some in order; `kinds` says which sites are products of warpgroups and reductions,
-    `useful` (by site) whether a proxy fence ever had something to order: 1 no, 2 yes. Problems go to `found`, rows of (what, site, other site,
+    `acquires` after which a thread knows what others have done, `useful` (by site) whether a proxy fence ever had something to order: 1 no, 2 yes. Problems go to `found`, rows of (what, site, other site,
     byte address, warp, lane, warp that copies), at most one for a lane of a record; returns how many."""
     rank, clock, unfenced = int(shadow.rank[0]), shadow.clock, shadow.unfenced
     writer, write_site, write_time = shadow.writer, shadow.write_site, shadow.write_time
@@ -251,6 +253,10 @@ def scan(records: Array, cta: int, shadow: ProxyShadow, kinds: Array, useful: Ar
             continue
         if event != Event.ASYNC_READ:
             group = -1
+        if event in _WAITS or acquires[site]:
+            for lane in range(32):
+                if (mask >> lane) & 1:
+                    synced[warp * 32 + lane] = clock[0]
         if event == Event.FENCE:
             proxy = int(addresses[1])
             if proxy not in (Proxy.ASYNC, Proxy.ASYNC_GLOBAL, Proxy.ASYNC_SHARED):
@@ -270,10 +276,6 @@ def scan(records: Array, cta: int, shadow: ProxyShadow, kinds: Array, useful: Ar
             if useful[site] == 0:
                 useful[site] = 1
             continue
-        if event in _WAITS or flags & FLAG_STRONG:
-            for lane in range(32):
-                if (mask >> lane) & 1:
-                    synced[warp * 32 + lane] = clock[0]
         is_read = event in (Event.LOAD, Event.LDMATRIX)
         is_atomic = event in (Event.ATOMIC, Event.CAS, Event.REDUCE)
         is_write = event in (Event.STORE, Event.STMATRIX) or is_atomic

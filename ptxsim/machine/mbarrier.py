@@ -18,6 +18,7 @@ from ptxsim.machine.asynchronous import cluster_addresses, owner_of
 from ptxsim.machine.draws import draw
 from ptxsim.machine.event import ODD_PHASE, Event, Space
 from ptxsim.machine.fault import AtMBarriers, Fault
+from ptxsim.machine.mbarrier_end import look_at
 from ptxsim.machine.mbarrier_state import DONE, MAX_COUNT, describe
 from ptxsim.machine.memory import RANK_SHIFT, check_alignment
 from ptxsim.machine.records import MBarrierRecord, Split
@@ -200,6 +201,7 @@ class MBarriers:
     def inval(self, space: str | None, a: LaneValue) -> None:
         """The objects are no more; their memory is the program's."""
         for _, barrier in each(self.port, space, a, Event.STORE):
+            look_at(self.port.machine, barrier.record)
             barrier.record.live = 0
 
     def arrive(self, space: str | None, a: LaneValue, n: LaneValue, kind: int = 0) -> LaneValue:

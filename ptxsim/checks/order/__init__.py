@@ -14,7 +14,7 @@ cluster know each other by such rows, what they know of other clusters are snaps
 | the arrays | `state` |
 | rows of clocks: sharing, joining, snapshots | `clocks` |
 | barriers; fences, releases and acquires | `barriers`, `edges` |
-| copies that complete on mbarriers; what threads know of other copies | `completions`, `proxies` |
+| copies that complete on mbarriers, and out of a CTA that may end; what threads know of other copies | `completions`, `departures`, `proxies` |
 | room for CTAs and pages of memory | `slots` |
 | granules of memory, and who may touch them | `cells` |
 | accesses that the lines they touch show to be in order | `lines` |

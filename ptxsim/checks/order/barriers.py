@@ -22,6 +22,7 @@ from ptxsim.checks.order.clocks import (
 )
 from ptxsim.checks.order.edges import acquire_row, waiting_for
 from ptxsim.checks.order.proxies import waited
+from ptxsim.checks.order.sites import VOTES
 from ptxsim.checks.order.slots import drop
 from ptxsim.checks.order.state import (
     BARRIERS,
@@ -175,6 +176,14 @@ def has_not_met(o: Order, slot: int, warp: int, lanes: int, number: int, phase: 
             if o.clock[there, unit] > o.clock[row, unit] and o.clock[there, unit] > o.start[slot]:
                 return other
     return NONE
+
+
+def came_unlike(o: Order, slot: int, number: int, phase: int, site: int) -> int:
+    """Where others have come to a barrier in this phase, if they vote there and who comes now does not, or the other way round; else NONE."""
+    other = int(o.came[slot, number])
+    has_come = o.phase[slot, number] == phase and o.come[slot, number] != 0
+    o.came[slot, number] = site
+    return other if has_come and (o.sites[other] ^ o.sites[site]) & VOTES else NONE
 
 
 def release_fences(o: Order, slot: int, warp: int, lanes: int, row: int) -> None:

@@ -13,6 +13,7 @@ from ptxsim.checks.changes import fences_after
 from ptxsim.checks.flags import lack_of_flag
 from ptxsim.checks.order.cells import (
     FREED,
+    LEFT,
     MIXED,
     NOT_CONSTANT,
     RACE,
@@ -20,6 +21,7 @@ from ptxsim.checks.order.cells import (
     RACE_IN_WARP,
     UNFENCED,
     UNINITIALIZED,
+    UNLIKE,
     UNMET,
     UNPUBLISHED,
     UNSEEN,
@@ -27,7 +29,7 @@ from ptxsim.checks.order.cells import (
 )
 from ptxsim.checks.order.remedies import fixes, is_fetch, remedy, writes
 from ptxsim.checks.order.rounds import by_rounds
-from ptxsim.checks.order.sites import STRONG, site_bits, size_of
+from ptxsim.checks.order.sites import STRONG, VOTES, site_bits, size_of
 from ptxsim.checks.order.sums import joined_by_sums
 from ptxsim.checks.order.unused import is_compared, is_stored_back_alone, is_update
 from ptxsim.checks.waits import missing_wait, overwritten
@@ -63,7 +65,7 @@ def findings_of(
     too_late = {
         read(reader, row)
         for key, (_, row) in problems.items()
-        if key[0] not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED, FREED, UNFENCED) and not row[8]
+        if key[0] not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED, FREED, UNFENCED, LEFT, UNLIKE) and not row[8]
         for store, reader in (key[1:], key[:0:-1])
         if writes(program.ops[store])
     }
@@ -91,10 +93,14 @@ def findings_of(
                 found.append(_unpublished(program, site, other, count, row))
         elif what == FREED:
             found.append(_freed(program, site, other, count, row))
+        elif what == LEFT:
+            found.append(_left(program, site, other, count, row))
         elif what == UNFENCED:
             unfenced.append((what, site, other))
         elif what == UNMET:
             found.append(_unmet(program, site, count, row, warps))
+        elif what == UNLIKE:
+            found.append(_unlike(program, site, other, count, row))
         elif what == NOT_CONSTANT:
             found.append(_not_constant(program, site, other, count, row))
         elif what == UNSEEN:
@@ -301,6 +307,16 @@ def _freed(program: Program, site: int, other: int, count: int, row: tuple[int, 
     )  # fmt: skip
 
 
+def _left(program: Program, site: int, end: int, count: int, row: tuple[int, ...]) -> Finding:
+    op, last = program.ops[site], program.ops[end]
+    return Finding(
+        "cluster-exit", f"{op.opcode} may still read the shared memory of its CTA when that has ended",
+        op.line, op.column, len(op.opcode), count=count, labels=(Label.at(last, f"warp {row[5]} ends its CTA here"),),
+        notes=("its mbarrier is waited for in another CTA, of which this one knows nothing",),
+        help="end with barrier.cluster.arrive and barrier.cluster.wait in every CTA of the cluster, after the wait for the copy",
+    )  # fmt: skip
+
+
 def _unfenced(program: Program, site: int, other: int, count: int, row: tuple[int, ...], warps: int) -> Finding:
     op, use = program.ops[site], program.ops[other]
     whose = "this warp" if row[5] == row[7] % warps else f"warp {row[7] % warps}"
@@ -323,6 +339,18 @@ def _unmet(program: Program, site: int, count: int, row: tuple[int, ...], warps:
         "the schedule",
         op.line, op.column, len(op.opcode), count=count, warp=row[5],
         help="give each group of warps a barrier of its own, or the barrier the count of all threads that use it",
+    )  # fmt: skip
+
+
+def _unlike(program: Program, site: int, other: int, count: int, row: tuple[int, ...]) -> Finding:
+    vote, op = sorted(
+        (program.ops[site], program.ops[other]), key=lambda each: not site_bits(program)[each.site] & VOTES
+    )
+    return Finding(
+        "barrier-count",
+        f"threads vote at barrier {row[3]} in a phase to which others come with {op.opcode}: what the barrier does then is not defined",
+        vote.line, vote.column, len(vote.opcode), count=count, labels=(Label.at(op, "others come here"),),
+        help="let all threads come to one and the same instruction, or give one of the two another barrier",
     )  # fmt: skip
 
 

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from ptxsim.checks.order.accesses import access
-from ptxsim.checks.order.barriers import arrive, barrier_number, has_not_met, leave, stray, sync_warp
-from ptxsim.checks.order.cells import OFFSET, UNMET, UNSEEN, cell_of, end_of, knows_writer, products_of, row_for, tell
+from ptxsim.checks.order.barriers import arrive, barrier_number, came_unlike, has_not_met, leave, stray, sync_warp
+from ptxsim.checks.order.cells import (
+    OFFSET,
+    UNLIKE,
+    UNMET,
+    UNSEEN,
+    cell_of,
+    end_of,
+    knows_writer,
+    products_of,
+    row_for,
+    tell,
+)
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.completions import complete, go_on_completed, know, land_in, see_completed
+from ptxsim.checks.order.departures import depart, read_by_copies
 from ptxsim.checks.order.edges import acquire_at, fence, release_at, same_address, shared_key
 from ptxsim.checks.order.entries import entry_at, forget, go_on, owner_of
 from ptxsim.checks.order.lines import is_in_order
@@ -92,6 +104,11 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
             other = has_not_met(o, slot, warp, mask, number, int(addresses[1]))
             if other != NONE:
                 tell(o, found, UNMET, site, site, int(addresses[0]), slot, warp, lowest(mask), other, False)
+            other = came_unlike(o, slot, number, int(addresses[1]), site)
+            if other != NONE:
+                tell(o, found, UNLIKE, site, other, int(addresses[0]), slot, warp, lowest(mask), warp, False)
+            if relaxed:
+                o.relaxed[slot] = o.n[NOW]
             arrive(o, slot, warp, mask, number, int(addresses[1]), relaxed, not bits & ARRIVES)
         elif event == Event.LEAVE:
             number = barrier_number(o, rank, int(addresses[0]), int(addresses[1]))
@@ -113,6 +130,7 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
                 fence(o, slot, warp, mask, scope, True, False, False)
         elif event == Event.EXIT:
             if int(o.live[slot, warp]) & mask:
+                depart(o, slot, rank, warp, int(o.live[slot, warp]) & mask, site, found)
                 leave_grid(o, slot, rank, warp, mask)
                 end(o, slot)
         elif event == Event.TENSOR_USE:
@@ -135,6 +153,8 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
             space = int(record["space"])
             if space == Space.SHARED or space == Space.GLOBAL:
                 is_global = space == Space.GLOBAL
+                if not is_global and event >= Event.ASYNC_READ:
+                    read_by_copies(o, slot, rank, record, event, bits)
                 if is_global and len(o.left) and reads_what_is_left(o, record, event, bits):
                     continue
                 if is_in_order(o, slot, rank, warp, record, event, bits, is_global):

@@ -29,6 +29,7 @@ TENSORS = 2097152  # allocates, frees or orders tensor memory
 LATER = 2048  # writes later, and completes on an mbarrier then
 SIZE = 22  # where the three bits of the size of a strong access begin: 1 + log2 of the bytes of an element, 0 where it is not known
 PART = 33554432  # a strong access to part of a word, which counts as one of the word
+VOTES = 134217728  # at a barrier whose threads hand each other a predicate
 LOOKS = 67108864  # an atomic that leaves memory as it is
 
 WORD = 4  # bytes
@@ -88,7 +89,7 @@ def _synchronisation(op: Op, mechanism: Mechanism, role: Role) -> int:
     if mechanism is Mechanism.TENSOR_MEMORY:
         return TENSORS
     if mechanism is Mechanism.BARRIER:
-        return ARRIVES * (role is Role.ARRIVE)
+        return ARRIVES * (role is Role.ARRIVE) | VOTES * bool(op.destinations)
     if (fence := op.fence) is not None:
         is_sc = fence.is_thread_fence and fence.order == "sc"
         is_loose = fence.is_thread_fence and not is_sc and _SCOPES[fence.scope] >= event.Scope.GPU

@@ -52,11 +52,13 @@ def admit(o: Order, cta: int) -> int:
 def begin(o: Order, slot: int, cluster: int) -> None:
     """A cluster begins in a slot."""
     ctas, warps, threads, now = int(o.n[CTAS]), int(o.n[WARPS]), int(o.n[THREADS]), int(o.n[NOW])
-    o.cluster[slot] = cluster
+    o.cluster[slot], o.relaxed[slot] = cluster, 0
     drop(o, slot)
     o.start[slot] = -1 if o.n[INITIALIZED] else now
     for rank in range(ctas):
         o.threads[slot, rank] = threads
+        for place in range(o.sent.shape[2]):
+            o.sent[slot, rank, place]["bytes"], o.sent[slot, rank, place]["time"] = 0, 0
     for warp in range(ctas * warps):
         lanes = min(threads - warp % warps * LANES, LANES)
         o.live[slot, warp] = (1 << lanes) - 1

@@ -92,6 +92,8 @@ ACCESS = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"))
 LOGGED_READ = record(("time", "i4"), ("own", "i4"), ("lanes", "u4"), ("together", "i4"))
 # Of some cells of tensor memory: which warp last used them, when, with which lanes, where, and whether by the tensor core.
 USE = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"), ("core", "i4"))
+# Of copies out of the shared memory of a CTA that complete on mbarriers: bytes that they have yet to read, when the last was over, where.
+SENT = record(("bytes", "i8"), ("time", "i4"), ("site", "i4"))
 # What has been released at an address: for whom, when a chain of writes that hand it on was last continued, by threads of which
 # cluster (home) and by which CTA; its row, and a snapshot of that; mixed: threads of several clusters have released there.
 ENTRY = record(
@@ -126,11 +128,14 @@ class Arrays(NamedTuple):
     over: Array  # by slot, column of products and their number modulo RING: when a warp has first waited for them
     waits: Array  # by slot and column of products: how many those waits have covered
     landed: Array  # by slot, parity of a phase and COPIED column: when a copy has last completed in it
+    sent: Array  # by slot, rank and COPIED column; the last counts the bytes that are not over (see departures)
+    relaxed: Array  # by slot: when a thread last came to the cluster's barrier with .relaxed
     covered_at: Array  # its last fence that stands in one order with others
     need: Array  # the scope that a fence must have for what waits for it, or NONE
     phase: Array  # by slot and barrier
     passing: Array  # the scope, plus one, that a fence must have for what threads have read that have come, 0 if they have read nothing
     come: Array  # threads that have come to a barrier and wait there
+    came: Array  # by slot and barrier: where threads last came to it
     pending: Array  # by slot and warp: the barrier, plus one, whose row lacks what the warp knows of threads (see barriers.put_off)
     cells: Array  # by slot, rank and granule
     reads: Array
@@ -214,8 +219,8 @@ def begin(
         zeros((slots, threads), np.int32), zeros((slots * rows, units), np.int32), zeros(slots * rows, np.int32),
         zeros(slots * rows, np.int32), zeros((slots * rows, columns), np.int32), zeros((slots, threads), np.int32), zeros((slots, threads), np.int32),
         zeros((slots, threads), np.int32), zeros((slots, LANES), np.int32), zeros((slots, groups, RING), np.int32), zeros((slots, groups), np.int32),
-        zeros((slots, 2, completions), np.int32),
-        zeros((slots, threads if covers else 0), np.int32), zeros((slots, threads), np.int32), zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32), zeros((slots, barrier_rows(ctas)), np.int32),
+        zeros((slots, 2, completions), np.int32), zeros((slots, ctas, completions), SENT), zeros(slots, np.int32),
+        zeros((slots, threads if covers else 0), np.int32), zeros((slots, threads), np.int32), zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32), zeros((slots, barrier_rows(ctas)), np.int32), zeros((slots, barrier_rows(ctas)), np.int32),
         zeros((slots, all_warps), np.int32),
         zeros(granules, CELL), zeros((granules, ways), ACCESS), zeros((granules, ways if strong[0] else 0), ACCESS),
         zeros(slots * ctas * lines, LINE), zeros((slots * ctas * lines, 3 * LANES), np.int32), zeros((slots * ctas * TENSOR_CELLS if tensors else 0, 1 + all_warps), USE), zeros(LOG, RECORD), zeros(LOG, LOGGED_READ),
