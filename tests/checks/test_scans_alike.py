@@ -16,6 +16,7 @@ from tests.jit.alike import alike, same
 
 WARPS, BYTES, SITES = 3, 256, 12
 KINDS = np.arange(SITES, dtype=np.int8) % 3
+ACQUIRES = np.arange(SITES) % 2 == 0
 
 
 def records(seed: int, count: int, events: list[Event]) -> np.ndarray:
@@ -79,7 +80,7 @@ def test_proxies(seed, count):
         shadow.begin(0)
         useful, room = np.zeros(SITES, np.int8), np.zeros((32 * count, 7), np.int64)
         with np.errstate(all="raise"):
-            runs.append((form(given, 0, shadow, KINDS, useful, room), *shadow, useful, room))
+            runs.append((form(given, 0, shadow, KINDS, ACQUIRES, useful, room), *shadow, useful, room))
     assert same(runs[0], runs[1]) and same(runs[0], runs[2])
 
 
