@@ -11,7 +11,7 @@ MODELED = (
     "dependences: by register, with the latency of what makes it; +1 between the ALU and FMA pipes; predicates of branches later",
     "pipes: ALU, both halves of FMA, FP64, special functions, tensor core, load and store, uniform, each with its rate",
     "shared memory: measured wavefront rules, one per cycle and SM, one per two cycles and sub-core, return path of 128 bytes",
-    "global memory: lines and sectors, L1 (four ways, least recently used; sectors that are stored whole stay in it), L2 and DRAM with latency and a share of bandwidth",
+    "global memory: lines and sectors, L1 (four ways, least recently used; what is stored stays in it, what a load passes it by for or an atomic changes does not), L2 and DRAM with latency and a share of bandwidth",
     "tensor core: mma by shape and type, products of a warpgroup max(N/2, shared bytes / 128), groups in flight",
     "products on tensor memory: one after the other on the SM, N/2 cycles for 32 bytes of a row of A or operands from shared memory / 128; "
     "moves to registers at 1024 bytes per cycle",
@@ -19,7 +19,8 @@ MODELED = (
     "SMs: the one with most to do is replayed, and the one with the longest warp where that is another",
     "CTAs: dealt to SMs in turn, started and replaced at the measured rates, resident as registers, shared memory and warps allow",
     "atomics on global memory: at the rate of the words, sectors and pages they touch; an SM has so many on their way, its loads wait for them",
-    "stores: at the rate of the sectors written, whole or in part; an SM is busy until its own are on their way",
+    "stores: at the rate of the sectors written, whole or in part; an SM is busy until its own are on their way; "
+    "those to a line that is open are put together, of 30 at a time; warps whose stores wait for the sub-core's port take turns",
     "constants: lines of 64 bytes of an SM, 2 KiB of them, the first reads of 256 bytes; different addresses of a warp one after the other",
     "branches: taken back or ahead, lanes that part and that meet again",
     "flags: seen by a spinning warp after a latency that depends on the fence before the write, one write of a line after the other",

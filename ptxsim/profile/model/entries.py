@@ -23,8 +23,7 @@ ENTRY = record(
         "object",
         "<i8",
     ),  # what an ARRIVE, WAIT, BULK or COMMIT is about; of an access, the first address; of a BLOCK, its lanes
-    # Arrivals a WAIT waits for (before: the parity of its phase, or of an ARRIVE's); of a STORE, 1 if it leaves bytes of its sectors
-    # as they are.
+    # Arrivals a WAIT waits for (before: the parity of its phase, or of an ARRIVE's); of a LOAD or STORE, the bytes of its sectors that it is about.
     ("need", "<i4"),
     ("awaits", "<i4"),  # the flag that the last look of a spin loop waits for, from 1 on; 0 for none
     ("sets", "<i4"),  # the flag that a write is

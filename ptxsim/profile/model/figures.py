@@ -128,8 +128,10 @@ class Figures:
     store_part: float = 1.07  # more for each line of which sectors are written in part
     store_part_all: float = 1.9
     store_part_sector_all: float = 0.48  # and for each of those sectors, with all SMs writing
+    store_least: float = 2  # cycles of the SM's data path that a store to global memory takes at least
+    store_hold: float = 21  # cycles after a store until its lines are closed, where no other store has come
     store_buffer: float = 350  # cycles of what all SMs write that L2 takes in before an SM has to wait for it
-    store_queue: float = 32  # stores like it that an SM has on their way before the next one waits
+    store_queue: float = 32  # lines like those of a store that an SM has on their way before it waits
     atomic_latency: float = 312
     atomic_alone: float = 0.85  # cycles of one SM's port per operation
     atomic_units: float = 72  # of L2, each with an operation on one word of a sector at a time

@@ -9,14 +9,10 @@ from ptxsim.profile.model.encode import LONG
 from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, DETOUR, LOAD, MATCH, SHARED, STORE
 from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS, CONSTANT_LINES, INF, WAYS, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
+from ptxsim.profile.model.replay_writes import LOCAL_LINES, arrives, bits, send, write, write_cost
 
-LOCAL_LINES = 1 << 51  # from here on, lines are of local memory: a word of all lanes each
 LOCAL_WORDS = 22  # bits of a line's number that say which word of the warp it is
 FAR = 64  # entries of later blocks among which an access is looked for that the assembler has moved up
-
-
-def bits(value: int) -> int:
-    return (value & 1) + (value >> 1 & 1) + (value >> 2 & 1) + (value >> 3 & 1)
 
 
 def first_way(line: int, sets: int) -> int:
@@ -55,18 +51,28 @@ def allocate(m: Machine, line: int, sets: int, now: float) -> int:
             break
         if m.cache[i].used < m.cache[best].used:
             best = i
-    m.cache[best].tag, m.cache[best].sectors = line, 0
+    m.cache[best].tag, m.cache[best].sectors, m.cache[best].parts = line, 0, 0
     m.cache[best].used, m.cache[best].arrival = now, 0.0
     return best
 
 
+def drop(m: Machine, p: Any, line: int) -> None:
+    """L1 has a line no more."""
+    index = find_line(m, line, int(p.l1_sets), 0.0)
+    if index >= 0:
+        m.cache[index].tag = -1
+
+
 def load_line(
-    m: Machine, p: Any, line: int, sectors: int, begin: float, now: float, place: int, bypass: bool, bandwidth: float
-) -> float:
-    """When the sectors of a line are there. `place`: how many lines of the instruction came before."""
+    m: Machine, p: Any, line: int, sectors: int, partly: bool, begin: float, now: float, place: int, bypass: bool, bandwidth: float
+) -> float:  # fmt: skip
+    """When the sectors of a line are there, of all of which or parts a load asks for. `place`: how many lines of the instruction came before."""
     sets = int(p.l1_sets)
     index = -1 if bypass else find_line(m, line, sets, now)
-    missing = sectors & ~m.cache[index].sectors if index >= 0 else sectors
+    missing = sectors
+    if index >= 0:
+        # Parts that are asked for are taken for those that were written.
+        missing = sectors & ~(m.cache[index].sectors if partly else m.cache[index].sectors & ~m.cache[index].parts)
     m.totals[Total.L1_SECTORS] += bits(sectors)
     if missing == 0:
         m.totals[Total.L1_HIT_SECTORS] += bits(sectors)
@@ -90,6 +96,7 @@ def load_line(
         if index < 0:
             index = allocate(m, line, sets, now)
         m.cache[index].sectors |= sectors
+        m.cache[index].parts &= ~missing
         m.cache[index].arrival = max(m.cache[index].arrival, arrive)
     return float(arrive)
 
@@ -126,31 +133,17 @@ def constant_lines(m: Machine, p: Any, q: int, now: float) -> float:
     return float(at)
 
 
-def keep(m: Machine, p: Any, line: int, sectors: int, now: float) -> None:
-    """L1 keeps what is written to local memory, and sectors of global memory that are written whole, though these go on to L2."""
+def keep(m: Machine, p: Any, line: int, sectors: int, partly: bool, now: float) -> None:
+    """L1 keeps what is written, whatever the store's cache operator, though to global memory it goes on to L2."""
     sets = int(p.l1_sets)
     index = find_line(m, line, sets, now)
     if index < 0:
         index = allocate(m, line, sets, now)
-    m.cache[index].sectors |= sectors
-
-
-def write_cost(p: Any, sectors: int, partly: bool) -> float:
-    """Cycles of the SM's port that a line takes of which so many sectors are written, all their bytes or not."""
-    return float(p.store_sector * sectors + (p.store_part if partly else 0.0))
-
-
-def write(m: Machine, p: Any, begin: float, line: int, sectors: int, partly: bool) -> float:
-    """Sectors of a line are written; returns when they have left the SM."""
-    begin = max(begin, max(m.free[Unit.WRITES], m.free[Unit.WRITTEN] - p.store_buffer))
-    m.free[Unit.WRITES] = begin + write_cost(p, sectors, partly)
-    among_all = (p.local_sector_now if line >= LOCAL_LINES else p.store_sector_now) * sectors
     if partly:
-        among_all += p.store_part_now + p.store_part_sector_now * sectors
-    m.free[Unit.WRITTEN] = max(begin, m.free[Unit.WRITTEN]) + among_all
-    work(m, Unit.WRITES, 0, begin, m.free[Unit.WRITES])
-    m.totals[Total.L2_WRITE_SECTORS] += sectors
-    return float(m.free[Unit.WRITES])
+        m.cache[index].parts |= sectors & ~m.cache[index].sectors
+    else:
+        m.cache[index].parts &= ~sectors
+    m.cache[index].sectors |= sectors
 
 
 def local_words(m: Machine, i: int, q: int) -> int:
@@ -160,20 +153,39 @@ def local_words(m: Machine, i: int, q: int) -> int:
     return max(1, int(max(m.entries[q].width, m.ops[i].bytes)) // 4)
 
 
+def sectors_of(m: Machine, q: int) -> int:
+    """How many sectors of its lines an access is about."""
+    count = 0
+    for k in range(m.entries[q].first, m.entries[q].first + m.entries[q].count):
+        count += bits(m.lines[k] & 15)
+    return count
+
+
 def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycles: float, now: float) -> float:
     """A recorded access to global memory that has the data path from `begin` on; returns when its last line is there."""
     what, first, words = m.entries[q].code, m.entries[q].first, local_words(m, i, q)
     worst = begin - 2 + p.l1_latency + 2 * (cycles - 1)
+    count = sectors_of(m, q)
+    part = m.entries[q].need / max(1, count)  # bytes of a sector
+    partly = part < 32
+    if what == STORE:
+        arrives(m, p, begin, count)
     for k in range(m.entries[q].count * words):
         line, sectors = m.lines[first + k // words] >> 4, m.lines[first + k // words] & 15
         line += k % words - line % words  # all of the words that lie together; 0 of other memory
         if what == LOAD:
             bandwidth = p.copy_bandwidth if m.ops[i].kind == Kind.ASYNC_COPY else p.l2_bandwidth
-            worst = max(worst, load_line(m, p, line, sectors, begin, now, k, m.ops[i].bypass, bandwidth))
+            worst = max(worst, load_line(m, p, line, sectors, partly, begin, now, k, m.ops[i].bypass, bandwidth))
+            if m.ops[i].bypass and m.ops[i].kind == Kind.ACCESS:
+                drop(m, p, line)
+        elif what == STORE and line >= LOCAL_LINES:
+            m.warps[w].store = send(m, p, begin, line, bits(sectors), partly)
+            keep(m, p, line, sectors, partly, begin)
         elif what == STORE:
-            m.warps[w].store = write(m, p, begin, line, bits(sectors), m.entries[q].need > 0)
-            if line >= LOCAL_LINES or (m.entries[q].need == 0 and not m.ops[i].bypass):
-                keep(m, p, line, sectors, begin)
+            m.warps[w].store = write(m, p, begin, line, sectors, part * bits(sectors), m.entries[q].count == 1)
+            keep(m, p, line, sectors, partly, begin)
+        elif what == ATOMIC:
+            drop(m, p, line)
     if what == ATOMIC:
         # Lanes that do not merge follow each other at the L2, with those of the other SMs.
         from_l2 = max(begin, m.free[Unit.ATOMICS])
@@ -266,16 +278,16 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
             elif what != SHARED:
                 words = local_words(m, i, q)
                 cycles *= words
-            begin = passes(m, s, now, cycles)
+            begin = passes(m, s, now, max(cycles, p.store_least) if what == STORE else cycles)
             if kind == Kind.ASYNC_COPY and m.ops[i].bypass:
                 cycles = 1.0  # only addresses pass through the sub-core's port: the rest is what comes from L2
             if what == ATOMIC:
                 begin = max(begin, m.free[Unit.ATOMICS] - p.atomic_queue * p.atomic_cost)
             elif what == STORE:
-                own = 0.0
+                own, partly = 0.0, m.entries[q].need < 32 * sectors_of(m, q)
                 for k in range(m.entries[q].first, m.entries[q].first + m.entries[q].count):
-                    own += words * write_cost(p, bits(m.lines[k] & 15), m.entries[q].need > 0)
-                begin = max(begin, m.free[Unit.WRITES] - p.store_queue * own)
+                    own += words * write_cost(p, bits(m.lines[k] & 15), partly)
+                begin = max(begin, m.free[Unit.WRITES] - p.store_queue * own / max(1, m.entries[q].count * words))
             m.pipes[s, Pipe.LSU] = begin + max(p.shared_issue if what == SHARED else p.global_issue, 2 * cycles)
             m.warps[w].access = now + (p.shared_issue if what == SHARED else p.global_warp)
             m.busy[Pipe.LSU] += cycles
@@ -329,14 +341,14 @@ def own_access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
         if m.ops[i].stores:
             store_line(m, p, first + k, begin)
         else:
-            done = max(done, load_line(m, p, first + k, 15, begin, now, k, False, p.l2_bandwidth))
+            done = max(done, load_line(m, p, first + k, 15, False, begin, now, k, False, p.l2_bandwidth))
     return float(done)
 
 
 def store_line(m: Machine, p: Any, line: int, begin: float) -> None:
     """A whole line of local memory is written, through L1, which keeps it."""
-    write(m, p, begin, line, 4, False)
-    keep(m, p, line, 15, begin)
+    send(m, p, begin, line, 4, False)
+    keep(m, p, line, 15, False, begin)
 
 
 def shuffle(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:

@@ -19,6 +19,7 @@ SUBS = 4  # sub-cores
 SLOTS = 64  # warps
 GROUPS = 64  # asynchronous groups remembered per warp
 WAYS = 4  # of L1
+OPEN_LINES = 30  # that an SM puts stores together in
 CONSTANT_LINES = 42  # of 64 bytes that an SM has of indexed constants
 CONSTANT_BLOCKS = 256  # of 256 bytes: as many as a bank of constants has
 MOST_SPANS = 200_000  # of a timeline
@@ -49,6 +50,8 @@ STATE = record(
     ("coming", "i8"), ("resident", "i8"),  # the next CTA to start; how many are there
     ("finished", "f8"), ("active", "f8"), ("since", "f8"), ("now", "f8"), ("replaced", "f8"),
     ("waits", "?"),  # a warp does, for a flag
+    ("stores", "i8"), ("stored", "f8"),  # to global memory so far, and when the last was
+    ("sending", "f8"), ("place", "i8"),  # until when stores are being sent to L2; where the next line is opened
     ("stayed", "f8"), ("far", "f8"),  # when the code after the first exit that no lane has taken is there; that after the first lines
 )  # fmt: skip
 PLACE = record(("free", "f8"), ("taken", "?"))  # for a CTA
@@ -86,7 +89,10 @@ SUB_CORE = record(
         ("last", "i4"),  # issued last
         ("even", "f8"), ("odd", "f8"),  # until when each bank of registers is being read
     )  # fmt: skip
-LINE = record(("tag", "i8"), ("sectors", "i8"), ("used", "f8"), ("arrival", "f8"))  # of L1
+# Of L1. Of its sectors, those that stores have written in part, and that hold nothing else.
+LINE = record(("tag", "i8"), ("sectors", "i8"), ("parts", "i8"), ("used", "f8"), ("arrival", "f8"))
+# A line that stores are put together in: its sectors and how many of their bytes, and the last of those stores.
+OPEN_LINE = record(("line", "i8"), ("sectors", "i8"), ("bytes", "f8"), ("store", "i8"))
 FETCHED = record(("present", "?"), ("reached", "?"), ("ready", "f8"))  # a line of code
 # A barrier or mbarrier: arrivals so far, the last's moment, and whose.
 OBJECT = record(("arrived", "i8"), ("last", "f8"), ("by", "i4"))
@@ -120,6 +126,7 @@ class Machine(NamedTuple):
     pipes: np.ndarray  # (sub-core, Pipe): free from then on
     free: np.ndarray  # Unit: free from then on
     cache: np.ndarray
+    open_lines: np.ndarray
     seen: np.ndarray  # lines that came from DRAM
     fetched: np.ndarray
     constants: np.ndarray  # of each line of the kernel's constants: when it is there, 0 for never read
@@ -147,6 +154,8 @@ def new_machine(
     subs["dirty"], subs["time"] = True, INF
     cache = np.zeros(int(p["l1_sets"][0]) * WAYS, LINE)
     cache["tag"] = -1
+    open_lines = np.zeros(OPEN_LINES, OPEN_LINE)
+    open_lines["line"] = -1
     constant_cache = np.zeros(CONSTANT_LINES, LINE)
     constant_cache["tag"] = -1
     last = int(code.ops["address"].max(initial=0))
@@ -154,7 +163,7 @@ def new_machine(
     fetched["present"] = last < p["code_held"][0]
     return Machine(
         *code, entries, lines, np.zeros(len(entries), np.bool_), np.zeros(1, STATE), np.zeros(SLOTS, PLACE), *flags, ctas, starts, warps, np.zeros((SLOTS, slots), VALUE),
-        np.zeros((len(Async), SLOTS), GROUP), np.zeros((len(Async), SLOTS, GROUPS)), subs, np.zeros((SUBS, 16)), np.zeros(SHARED_UNITS), cache,
+        np.zeros((len(Async), SLOTS), GROUP), np.zeros((len(Async), SLOTS, GROUPS)), subs, np.zeros((SUBS, 16)), np.zeros(SHARED_UNITS), cache, open_lines,
         np.zeros(1 << 20 if p["cold"][0] else 1, np.bool_), fetched,
         np.zeros(128), constant_cache, np.zeros(CONSTANT_BLOCKS, np.bool_), np.zeros(objects + 1, OBJECT), np.zeros((sites + 1, 16)), np.zeros(16),
         np.zeros(len(Total)), np.empty((MOST_SPANS, 5)), np.empty((MOST_SPANS, 4)), np.empty((MOST_SPANS, 7)), np.zeros(len(Count), np.int64),

@@ -38,7 +38,7 @@ def free_from(m: Machine, p: Any, s: int, pipe: int) -> float:
 
 def choose(m: Machine, p: Any, s: int) -> None:
     """Which warp of a sub-core issues next, and when."""
-    found, time, last = -1, INF, m.subs[s].last
+    found, time, last, last_goes_on = -1, INF, m.subs[s].last, False
     for w in range(s, m.counts[Count.USED_SLOTS], SUBS):
         if not m.warps[w].active or m.warps[w].blocked >= 0:
             continue
@@ -46,9 +46,12 @@ def choose(m: Machine, p: Any, s: int) -> None:
         t = max(m.subs[s].issue, max(m.warps[w].ready, free_from(m, p, s, pipe)))
         if pipe == Pipe.LSU:
             t = max(t, m.warps[w].access)
-        # The warp that issued last goes on if it can; otherwise the one that has waited longest.
-        if t < time or (t == time and found != last and (w == last or m.warps[w].ready < m.warps[found].ready)):
-            found, time = w, t
+        # The warp that issued last goes on if it can, but not with a store that has waited for its port; otherwise the one that has waited longest.
+        goes_on = w == last
+        if goes_on and pipe == Pipe.LSU and t == free_from(m, p, s, pipe):
+            goes_on = not (m.ops[m.warps[w].op].stores and m.ops[m.warps[w].op].reason == LONG)
+        if t < time or (t == time and not last_goes_on and (goes_on or m.warps[w].ready < m.warps[found].ready)):
+            found, time, last_goes_on = w, t, goes_on
     m.subs[s].warp = found
     m.subs[s].time = time
 

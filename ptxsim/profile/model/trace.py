@@ -31,20 +31,7 @@ from ptxsim.profile.model.accesses import (
     repeated,
 )
 from ptxsim.profile.model.encode import bypasses_l1
-from ptxsim.profile.model.entries import (
-    ARRIVE,
-    BLOCK,
-    BULK,
-    COMMIT,
-    DETOUR,
-    ENTRY,
-    LEAVE,
-    MATCH,
-    SHARED,
-    STORE,
-    TENSOR,
-    WAIT,
-)
+from ptxsim.profile.model.entries import ARRIVE, BLOCK, BULK, COMMIT, DETOUR, ENTRY, LEAVE, MATCH, SHARED, TENSOR, WAIT
 from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.spins import spin_loops
 from ptxsim.profile.model.tensor_core import work_of
@@ -200,7 +187,7 @@ class Tracer(Observer):
                 cost = banks.global_access(addresses[rows].astype(np.int64), int(width), records["mask"][rows])
                 entries["cycles"][rows] = cost.cycles
                 written = np.bitwise_count(records["mask"][rows]).astype(np.int64) * int(width)
-                entries["need"][rows] = (entries["code"][rows] == STORE) & (written < 32 * cost.sectors)
+                entries["need"][rows] = np.minimum(written, 32 * cost.sectors)
         rows = np.flatnonzero(outside | constant)
         if len(rows):
             self._lines(records, addresses, entries, rows)

@@ -1,0 +1,90 @@
+"""What an SM writes to L2 in the replay: stores to lines that are open are put together, and go there as one.
+
+As tools/data/accesses.tsv shows it: an SM has few lines open, the one opened first is closed for another one; all are closed when the stores that
+have come are sent, but for those of the last store, which wait a moment longer. It counts as sent what has been put together, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptxsim.profile.model.replay_state import OPEN_LINES, Machine, Total, Unit
+from ptxsim.profile.model.replay_units import work
+
+LOCAL_LINES = 1 << 51  # from here on, lines are of local memory: a word of all lanes each
+
+
+def bits(value: int) -> int:
+    return (value & 1) + (value >> 1 & 1) + (value >> 2 & 1) + (value >> 3 & 1)
+
+
+def write_cost(p: Any, sectors: int, partly: bool) -> float:
+    """Cycles of the SM's port that a line takes of which so many sectors are written, all their bytes or not."""
+    return float(p.store_sector * sectors + (p.store_part if partly else 0.0))
+
+
+def write_cost_now(p: Any, line: int, sectors: int, partly: bool) -> float:
+    """Cycles of what L2 takes of an SM while the others write, too."""
+    cost = (p.local_sector_now if line >= LOCAL_LINES else p.store_sector_now) * sectors
+    return float(cost + (p.store_part_now + p.store_part_sector_now * sectors if partly else 0.0))
+
+
+def send(m: Machine, p: Any, begin: float, line: int, sectors: int, partly: bool) -> float:
+    """So many sectors of a line are written; returns when they have left the SM."""
+    begin = max(begin, max(m.free[Unit.WRITES], m.free[Unit.WRITTEN] - p.store_buffer))
+    m.free[Unit.WRITES] = begin + write_cost(p, sectors, partly)
+    m.free[Unit.WRITTEN] = max(begin, m.free[Unit.WRITTEN]) + write_cost_now(p, line, sectors, partly)
+    work(m, Unit.WRITES, 0, begin, m.free[Unit.WRITES])
+    m.totals[Total.L2_WRITE_SECTORS] += sectors
+    return float(m.free[Unit.WRITES])
+
+
+def arrives(m: Machine, p: Any, begin: float, sectors: int) -> None:
+    """A store of so many sectors to global memory: lines that have been sent before are not open any more."""
+    if begin > m.state[0].sending:
+        held = begin <= m.state[0].stored + p.store_hold
+        for k in range(OPEN_LINES):
+            if not held or m.open_lines[k].store != m.state[0].stores:
+                m.open_lines[k].line = -1
+    m.state[0].stores += 1
+    m.state[0].stored = begin
+    m.state[0].sending = min(max(m.state[0].sending, begin) + sectors, begin + 4 * OPEN_LINES)
+
+
+def charge(m: Machine, unit: int, begin: float, more: float) -> None:
+    """A unit has more to do for what it has been given before, or less, but for what it has done."""
+    if more > 0:
+        m.free[unit] = max(begin, m.free[unit]) + more
+    else:
+        m.free[unit] = max(min(begin, m.free[unit]), m.free[unit] + more)
+
+
+def write(m: Machine, p: Any, begin: float, line: int, sectors: int, written: float, alone: bool) -> float:
+    """So many bytes of sectors of a line of global memory are written; returns when they have left the SM. `alone`: the store has no other line."""
+    for k in range(OPEN_LINES):
+        if m.open_lines[k].line == line:
+            return put_together(m, p, begin, k, sectors, written)
+    k = m.state[0].place
+    m.open_lines[k].line, m.open_lines[k].sectors, m.open_lines[k].bytes = line, sectors, written
+    m.open_lines[k].store = m.state[0].stores
+    if alone:  # takes as long as two
+        m.open_lines[(k + 1) % OPEN_LINES].line = -1
+    m.state[0].place = (k + (2 if alone else 1)) % OPEN_LINES
+    return send(m, p, begin, line, bits(sectors), written < 32 * bits(sectors))
+
+
+def put_together(m: Machine, p: Any, begin: float, k: int, sectors: int, written: float) -> float:
+    """The same of a line that is open: what is sent of it is more than before, or whole sectors in the place of parts."""
+    line, before = m.open_lines[k].line, bits(m.open_lines[k].sectors)
+    partly_before = m.open_lines[k].bytes < 32 * before
+    m.open_lines[k].sectors |= sectors
+    after = bits(m.open_lines[k].sectors)
+    m.open_lines[k].bytes = min(m.open_lines[k].bytes + written, 32.0 * after)
+    m.open_lines[k].store = m.state[0].stores
+    partly = m.open_lines[k].bytes < 32 * after
+    charge(m, Unit.WRITES, begin, write_cost(p, after, partly) - write_cost(p, before, partly_before))
+    charge(
+        m, Unit.WRITTEN, begin, write_cost_now(p, line, after, partly) - write_cost_now(p, line, before, partly_before)
+    )
+    m.totals[Total.L2_WRITE_SECTORS] += after - before
+    return float(max(begin, m.free[Unit.WRITES]))
