@@ -65,14 +65,15 @@ class Launcher:
         is_known = clock.repeating and (self.is_watched or (clock.trying and self.is_tried))
         is_large = grid[0] * grid[1] * grid[2] * ctas > clock.every
         is_cooperative = getattr(m, "launch_cooperative_grid", False)
-        by_sample = bool(is_large and clock.repeating and not (in_full or is_cooperative)) and orderless(
-            self._program(kernel)
-        )
+        is_predicted = bool(clock.repeating or clock.profile) and not in_full
+        is_alike = is_large and is_predicted and orderless(self._program(kernel))
+        by_sample = bool(is_alike and clock.repeating and not is_cooperative)
+        profile = 1 if by_sample else None if in_full else clock.profile
         options = LaunchOptions(
-            every=clock.every if by_sample else None, sample=True if by_sample else None,
+            every=clock.every if is_alike and profile else None, sample=True if by_sample else None,
             checks="memory" if is_known and self.collector.wanted.checks == "all" else None,
             grid=(grid[0] * ctas, *grid[1:]), block=32 * m.num_warps, cluster=ctas, shared_mem=m.shared,
-            cooperative=is_cooperative or None, profile=1 if by_sample else None if in_full else clock.profile,
+            cooperative=is_cooperative or None, profile=profile,
         )  # fmt: skip
         may_repeat = not (by_sample or in_full or clock.repeating) and self._may_repeat(kernel)
         launch, repeats = Launch((kernel, options), args) if may_repeat else None, self.storages.repeats

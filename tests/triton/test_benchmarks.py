@@ -195,6 +195,20 @@ def test_what_tables_of_addresses_lead_to_is_there_until_it_is_needed_no_more(mo
     assert kept[0].tolist() == right[0]
 
 
+def test_a_large_launch_between_events_is_predicted_from_some_of_its_sms():
+    x, out, other = torch.rand(3000 * 128), torch.zeros(3000 * 128), torch.zeros(3000 * 128)
+    with ptxsim.triton.active() as runs:
+        launch = lambda to: add_kernel[(3000,)](x, x, to, x.numel(), BLOCK=128)  # noqa: E731
+        sampled = triton.testing.do_bench(lambda: launch(out))
+        interface = triton.runtime.driver.active.get_device_interface()
+        begin, end = interface.Event(enable_timing=True), interface.Event(enable_timing=True)
+        begin.record()
+        launch(other)
+        end.record()
+        assert begin.elapsed_time(end) == pytest.approx(sampled, rel=0.1)
+    assert not runs[-1].is_sample and (other == 2 * x).all()
+
+
 def test_quick_benchmarks_make_no_results():
     x, out = torch.rand(600 * 128), torch.zeros(600 * 128)
 
