@@ -34,7 +34,7 @@ class ProxyChecker(Observer):
         {
             Event.LOAD, Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.LDMATRIX, Event.STMATRIX,
             Event.ASYNC_READ, Event.ASYNC_WRITE, Event.ASYNC_ISSUE, Event.ASYNC_WAIT, Event.FENCE,
-            Event.LEAVE, Event.MBARRIER_WAIT, Event.SYNC_WARP, Event.EXIT,
+            Event.ARRIVE, Event.LEAVE, Event.MBARRIER_ARRIVE, Event.MBARRIER_WAIT, Event.SYNC_WARP, Event.EXIT,
         }
     )  # fmt: skip
     spaces = frozenset({Space.SHARED, Space.GLOBAL})

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ptxsim.jit.body import Array, body
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, LANE_SHIFT, Event, Proxy, Space
+from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, FLAG_STRONG, LANE_SHIFT, Event, Proxy, Space
 from ptxsim.machine.memory import RANK_SHIFT
 
 # Problems the scan finds.
@@ -23,6 +23,7 @@ LINE_BITS, CHUNK_BITS = 7, 4
 # In what counts for the four words of a chunk: one more for each, and what makes the top bit of those that are not 0 appear.
 EACH, TOPS, UP_TO_TOP = 0x0001_0001_0001_0001, -0x7FFF_7FFF_7FFF_8000, 0x7FFF_7FFF_7FFF_7FFF
 _WAITS = (Event.LEAVE, Event.MBARRIER_WAIT, Event.SYNC_WARP)
+_HANDS_ON = (Event.ARRIVE, Event.MBARRIER_ARRIVE, Event.SYNC_WARP)
 
 
 class _Arrays(NamedTuple):
@@ -40,8 +41,9 @@ class _Arrays(NamedTuple):
     fenced: Array
     synced: Array  # by thread: when it last waited for others
     covers: Array  # by thread: up to when its last fence covers what others have written
-    unfenced: Array  # by thread: whether it has written through the generic proxy since its last fence
-    # Now, last generic access to shared memory, to global memory, when nobody had written since its own last fence, and how many
+    handed: Array  # by thread: its last fence before it last handed on what it had done
+    unfenced: Array  # by thread: 1 it has written through the generic proxy since its last fence, 2 it has not handed that on since
+    # Now, last generic access to shared memory, to global memory, when nobody had written without a fence that is handed on, and how many
     # threads have; how many have exited.
     clock: Array
     newest: Array  # by line of 128 bytes: when the generic proxy last wrote there
@@ -67,15 +69,15 @@ class ProxyShadow(_Arrays):
         lines = -(-shared_bytes >> LINE_BITS)
         by_word = np.zeros((6, lines << LINE_BITS - 2), np.int32)
         counts = np.zeros((2, lines << LINE_BITS - 2), np.int16)
-        by_thread, newest = np.zeros((4, warps * 32), np.int32), np.zeros(lines, np.int32)
+        by_thread, newest = np.zeros((5, warps * 32), np.int32), np.zeros(lines, np.int32)
         numbers = np.zeros(7, np.int32)
         writer, write_site, write_time, read_site, issue_site, issuer = by_word
         reading, writing = counts
-        fenced, synced, covers, unfenced = by_thread
+        fenced, synced, covers, handed, unfenced = by_thread
         by_chunk = reading, writing, writer, write_site, write_time, read_site, issue_site, issuer
         shadow = cls(
             numbers[6:], writer, write_site, write_time, reading, read_site, writing, issue_site, issuer, fenced,
-            synced, covers, unfenced, numbers[:6], newest, *(each.view(np.int64) for each in by_chunk),
+            synced, covers, handed, unfenced, numbers[:6], newest, *(each.view(np.int64) for each in by_chunk),
         )  # fmt: skip
         shadow._all = counts, by_thread, numbers, newest
         return shadow
@@ -97,19 +99,33 @@ def latest(times: Array, warp: int) -> int:
 
 
 def has_third(shadow: ProxyShadow, written: int, waited: int) -> bool:
-    """Whether some thread has waited for others since a time, then executed a proxy fence, and that before another thread waited."""
+    """Whether some thread has waited for others since a time, then executed a proxy fence, and handed that on before another thread waited."""
     for thread in range(len(shadow.covers)):
-        if shadow.covers[thread] >= written and shadow.fenced[thread] < waited:
+        fence = shadow.fenced[thread]
+        if shadow.covers[thread] >= written and fence < waited and fence == shadow.handed[thread]:
             return True
     return False
+
+
+def hand_on(shadow: ProxyShadow, warp: int, mask: int) -> None:
+    """Threads tell others what they have done, their fences with it."""
+    for lane in range(32):
+        thread = warp * 32 + lane
+        if mask >> lane & 1:
+            shadow.handed[thread] = shadow.fenced[thread]
+            if shadow.unfenced[thread] == 2:
+                shadow.unfenced[thread] = 0
+                shadow.clock[4] -= 1
+    if shadow.clock[4] == 0:
+        shadow.clock[3] = shadow.clock[0] - 1  # an atomic writes after it has handed on what came before
 
 
 def write(shadow: ProxyShadow, thread: int, at: int) -> None:
     """A thread writes to a line through the generic proxy, from a byte of it on."""
     shadow.newest[at >> LINE_BITS] = shadow.clock[0]
-    if not shadow.unfenced[thread]:
-        shadow.unfenced[thread] = 1
+    if shadow.unfenced[thread] == 0:
         shadow.clock[4] += 1
+    shadow.unfenced[thread] = 1
 
 
 def take_tile(shadow: ProxyShadow, event: int, known: int, mask: int, addresses: Array, site: int) -> int:
@@ -257,6 +273,8 @@ def scan(
             for lane in range(32):
                 if (mask >> lane) & 1:
                     synced[warp * 32 + lane] = clock[0]
+        if event in _HANDS_ON or (flags & FLAG_STRONG and event <= Event.REDUCE):
+            hand_on(shadow, warp, mask)
         if event == Event.FENCE:
             proxy = int(addresses[1])
             if proxy not in (Proxy.ASYNC, Proxy.ASYNC_GLOBAL, Proxy.ASYNC_SHARED):
@@ -269,10 +287,7 @@ def scan(
                     if proxy != Proxy.ASYNC_SHARED and clock[2] > fenced[thread]:
                         useful[site] = 2
                     fenced[thread], covers[thread] = clock[0], synced[thread]
-                    clock[4] -= unfenced[thread]
-                    unfenced[thread] = 0
-            if clock[4] == 0:
-                clock[3] = clock[0]
+                    unfenced[thread] = 2 if unfenced[thread] != 0 else 0
             if useful[site] == 0:
                 useful[site] = 1
             continue
@@ -319,9 +334,11 @@ def scan(
             for word in range(start >> 2, min((start + width + 3) >> 2, writer.shape[0])):
                 if fetches:
                     w = writer[word]
-                    is_old = w >= 0 and fenced[w] < write_time[word] and readers_fence < write_time[word]
-                    if is_old and not has_third(shadow, int(write_time[word]), has_waited):
-                        what, other = UNFENCED, write_site[word]
+                    if w >= 0 and readers_fence < write_time[word]:
+                        is_near = w >> 5 == warp or (group >= 0 and w >> 7 == warp >> 2)
+                        is_old = (fenced[w] if is_near else shadow.handed[w]) < write_time[word]
+                        if is_old and not has_third(shadow, int(write_time[word]), has_waited):
+                            what, other = UNFENCED, write_site[word]
                 if (is_read or is_atomic) and writing[word] > 0 and what < 0:
                     what, other = UNWAITED, issue_site[word]
                 if is_write:
