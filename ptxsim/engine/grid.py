@@ -121,11 +121,21 @@ class Grid:
             ):
                 break
             else:
-                number = self.order[self.next]
-                self.seats.append(Seat(self._admit(number) if runner is None else runner.admit(number)))
+                cluster = self._admit(self.order[self.next]) if runner is None else runner.admit(self, self.next)
+                self.seats.append(Seat(cluster))
                 self.next, self.fruitless = self.next + 1, 0
                 is_alone = self.next == self.clusters and len(self.seats) == 1
                 self._slice(self.seats[-1], 1 if self.mixes else self._look if is_alone else SPIN)
+
+    @property
+    def ahead(self) -> int:
+        """As engine.turns.Launch says."""
+        return 0 if self.mixes or len(self.seats) > 1 else self.clusters - self.next
+
+    def went_on(self, count: int) -> None:
+        """As engine.turns.Launch says."""
+        self.next += count
+        self.done += count * math.prod(self.machine.cluster)
 
     def _lets_in(self) -> bool:
         """Whether one more cluster comes in while others are at work, as on the GPU: with another seed, where they can tell."""

@@ -106,6 +106,13 @@ class Launch(Protocol):
     @property
     def clusters(self) -> int: ...
 
+    @property
+    def ahead(self) -> int:
+        """Clusters that may follow the one that runs as soon as it ends: no other waits for what it does."""
+
+    def went_on(self, count: int) -> None:
+        """The one that runs has ended, and those that followed it, so many in all; another one runs in its place."""
+
     def look_at_limits(self, where: Callable[[], Iterable[int]] = ...) -> None: ...
 
 
@@ -133,8 +140,8 @@ class CtaRunner(Protocol):
     def run_rest(self, launch: Launch, number: int) -> bool:
         """Run all clusters from `number` on, to their end; False, with nothing done, if it cannot, or would take longer so."""
 
-    def admit(self, number: int) -> Resident:
-        """A cluster that begins."""
+    def admit(self, launch: Launch, at: int) -> Resident:
+        """A cluster that begins, by its place in the launch's order."""
 
 
 class Turns:

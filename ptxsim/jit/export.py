@@ -140,19 +140,20 @@ class _MoveBytes(Operation):
         return Value(NOTHING, ())
 
 
-class _ClearBytes(Operation):
-    """`clear_bytes(to, count)`: zeros at an address."""
+class _FillBytes(Operation):
+    """`fill_bytes(to, value, count)`: a byte, count times, from an address on."""
 
-    def __call__(self, to: int, count: int) -> None:
-        ctypes.memset(to, 0, count)
+    def __call__(self, to: int, value: int, count: int) -> None:
+        ctypes.memset(to, value, count)
 
     def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
-        to, count = (at.convert(each, INT).parts[0] for each in arguments)
-        at.do(f"call void @llvm.memset.p0.i64(ptr {at.let(f'inttoptr i64 {to} to ptr')}, i8 0, i64 {count}, i1 false)")
+        to, value, count = (at.convert(each, INT).parts[0] for each in arguments)
+        start, byte = at.let(f"inttoptr i64 {to} to ptr"), at.let(f"trunc i64 {value} to i8")
+        at.do(f"call void @llvm.memset.p0.i64(ptr {start}, i8 {byte}, i64 {count}, i1 false)")
         return Value(NOTHING, ())
 
 
-move_bytes, clear_bytes = _MoveBytes(), _ClearBytes()
+move_bytes, fill_bytes = _MoveBytes(), _FillBytes()
 
 
 class _AddressOf(Operation):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.jit.body import body
-from ptxsim.jit.export import address_of, clear_bytes, move_bytes, view
+from ptxsim.jit.export import address_of, fill_bytes, move_bytes, view
 from ptxsim.jit.record import FLAG, I32, I64
 from ptxsim.machine.bulk_records import SOURCE, BulkCopies, BulkCopy, Side
 from ptxsim.machine.tensor_tile import (
@@ -177,7 +177,7 @@ def pack(place: int) -> None:
 
 def fill(tensor: TensorRecord, row: int, size: int) -> None:
     """What elements outside of the tensor read as."""
-    clear_bytes(row, size)
+    fill_bytes(row, 0, size)
     if tensor.nan != 0:
         halves = view(row, HALVES, size // 2)
         for i in range(size // 2):

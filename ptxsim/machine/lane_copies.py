@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 
 from ptxsim.jit.body import Array, body
-from ptxsim.jit.export import clear_bytes, move_bytes, view
+from ptxsim.jit.export import fill_bytes, move_bytes, view
 from ptxsim.jit.record import FLAG, I32, I64, U32, Pointer
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Addresses, Event, Space, Stream, event
@@ -193,7 +193,7 @@ def move(copy: LaneCopy, lanes: int, start: int, begins: int, to: Array, source:
                 to[at] = source[from_]
             else:
                 move_bytes(copy.shared + at, start + from_, counts[lane])
-                clear_bytes(copy.shared + at + counts[lane], size - counts[lane])
+                fill_bytes(copy.shared + at + counts[lane], 0, size - counts[lane])
 
 
 def drop_closed(copies: LaneCopies) -> None:

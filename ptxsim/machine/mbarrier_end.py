@@ -7,7 +7,7 @@ what comes then belongs to the next one.
 from __future__ import annotations
 
 from ptxsim.diagnostic import LEFT_OVER, SURPLUS, Finding
-from ptxsim.machine.mbarrier_state import describe
+from ptxsim.machine.mbarrier_state import describe, is_left_over
 from ptxsim.machine.records import CtaRecord, MBarrierRecord, MBarrierTable
 from ptxsim.machine.shared_names import shared_name
 from ptxsim.machine.state import Machine
@@ -19,13 +19,12 @@ def look_over(machine: Machine, cta: CtaRecord) -> None:
         return
     table = MBarrierTable.from_address(cta.mbarriers)
     for barrier in table.all[: table.used]:
-        if barrier.live:
-            look_at(machine, barrier)
+        look_at(machine, barrier)
 
 
 def look_at(machine: Machine, barrier: MBarrierRecord) -> None:
     """The same of one mbarrier, which ends now: it is invalidated, or its CTA ends."""
-    if machine.checks == "all" and (barrier.bytes or barrier.pending != barrier.expected):
+    if machine.checks == "all" and is_left_over(barrier):
         machine.add_finding(_left(machine, barrier))
 
 

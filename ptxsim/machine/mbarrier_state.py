@@ -66,6 +66,11 @@ def is_intact(barrier: MBarrierRecord) -> bool:
     return int(view(barrier.word, Word, 1)[0].bits) == bits_of(barrier)
 
 
+def is_left_over(barrier: MBarrierRecord) -> bool:
+    """Whether a phase has begun and is not over."""
+    return barrier.live != 0 and (barrier.bytes != 0 or barrier.pending != barrier.expected)
+
+
 @body
 def begin(table: MBarrierTable, offset: I32, address: I64, expected: I32, layout: I32, line: I32) -> I32:
     """A new object at an offset, called by an address, made by the instruction of a line; the number of its record."""

@@ -6,7 +6,6 @@ of start, when a wait of any warp covers it or when it is due; who runs the mach
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import MutableSequence, Sequence
 from typing import Annotated, Any, cast
 
@@ -54,10 +53,6 @@ class WarpgroupRecord(Record):
     covered: Annotated[MutableSequence[int], I64, WARPS]  # products that waits of each warp have covered
     warps: Annotated[MutableSequence[int], I64, WARPS]  # addresses of their records
     ring: Annotated[MutableSequence[ProductRecord], ProductRecord, RING]
-
-    def begin(self) -> None:
-        """Forget all products."""
-        ctypes.memset(self.address, 0, WarpgroupRecord.offsets()["warps"])
 
 
 def warpgroups_of(warps: Sequence[WarpRecord]) -> Sequence[WarpgroupRecord]:

@@ -28,7 +28,7 @@ from ptxsim.isa.bind import Binder
 from ptxsim.machine.memory import FIRST
 from ptxsim.source import Source
 from ptxsim.syntax import ast
-from ptxsim.syntax.parser import parse
+from ptxsim.syntax.parser import no_collection, parse
 from ptxsim.types import TYPES, ScalarType, Target
 
 if TYPE_CHECKING:
@@ -104,8 +104,9 @@ class Known:
     def _decode(self, name: str, legal: Target, target: Target, base: int, inner_base: int | None) -> Decoder:
         function = next(f for f in self.ast.entries() if f.name == name)
         binder = Binder(legal, self.ast.version)
-        decoder = Decoder(self.bodies, function, binder, target, base=base, inner_base=inner_base)
-        decoder.decode()
+        with no_collection():
+            decoder = Decoder(self.bodies, function, binder, target, base=base, inner_base=inner_base)
+            decoder.decode()
         return decoder
 
     def remember(self, name: str, target: Target) -> None:

@@ -62,7 +62,7 @@ class Parser:
 
         A statement that cannot be read is blanked out and the text read again, so that a second mistake shows too.
         """
-        with self.lock, _no_collection():
+        with self.lock, no_collection():
             found: dict[tuple[int, int], Finding] = {}
             for attempt in range(max(1, min(MAXIMUM_ROUNDS, MAXIMUM_CHARACTERS // (len(text) + 1)))):
                 result, problem = self._attempt(start, text)
@@ -100,8 +100,8 @@ def _placed(text: str, line: int, column: int) -> TextSlice:
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
-    """Nodes make no cycles: looking for garbage among them would take a third of the time."""
+def no_collection() -> Iterator[None]:
+    """What is read makes no cycles: looking for garbage in it would take a third of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

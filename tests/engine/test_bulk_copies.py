@@ -74,6 +74,6 @@ def test_the_same_is_done_and_said(name):
 def test_a_cta_goes_on_natively_after_a_copy(monkeypatch):
     """Nothing takes the slow path, and no CTA is handed over."""
     handed, hand_over = [], NativeCluster._hand_over
-    monkeypatch.setattr(NativeCluster, "_hand_over", lambda self: handed.append(self.number) or hand_over(self))
+    monkeypatch.setattr(NativeCluster, "_hand_over", lambda self: handed.append(self.at) or hand_over(self))
     left = run(KERNEL.format(body=COPIES["rounds of loads"]), "compiled", grid=4, checks="none")[1].slow_path
     assert (left, handed) == ([], [])

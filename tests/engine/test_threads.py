@@ -169,16 +169,15 @@ def test_what_checks_find_does_not_depend_on_threads(threaded, statements, use_t
     assert [finding[0] for finding in one[1][1]] == ([told] if told else [])
 
 
-def test_small_launches_stay_on_one_thread(monkeypatch):
-    """By a clock of its own: every look at it is a millisecond later."""
+@pytest.mark.parametrize("grid, tick, goes", [(8, 0.001, False), (2000, 0.001, False), (2000, 0.01, True)])
+def test_small_launches_stay_on_one_thread(monkeypatch, grid, tick, goes):
+    """By a clock of its own: every look at it, which is at the first CTA and then now and again, is a tick later."""
     ticks = itertools.count()
-    monkeypatch.setattr(threads, "time", SimpleNamespace(perf_counter=lambda: next(ticks) / 1000))
+    monkeypatch.setattr(threads, "time", SimpleNamespace(perf_counter=lambda: next(ticks) * tick))
     asked = []
     monkeypatch.setattr(threads.Threads, "run", lambda self, first: asked.append(first))
-    run(body(WORK), "compiled", grid=8)
-    assert asked == []
-    run(body(WORK), "compiled", grid=2000)
-    assert asked
+    run(body(WORK), "compiled", grid=grid)
+    assert bool(asked) == goes
 
 
 def test_progress_is_shown_meanwhile():

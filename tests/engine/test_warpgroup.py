@@ -132,7 +132,7 @@ def handed(monkeypatch):
     found, hand_over = [], NativeCluster._hand_over
 
     def noted(self):
-        found.append(self.number)
+        found.append(self.at)
         return hand_over(self)
 
     monkeypatch.setattr(NativeCluster, "_hand_over", noted)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ptxsim.jit.body import body
 from ptxsim.jit.compiler import Jit, shared
-from ptxsim.jit.export import clear_bytes, export, extern, indirect, move_bytes, view
+from ptxsim.jit.export import export, extern, fill_bytes, indirect, move_bytes, view
 from ptxsim.jit.record import FLAG, I32, I64, OPAQUE, U32, U64, Pointer, row
 
 QUEUE = np.dtype([("head", "<i4"), ("items", "<u8"), ("count", "<i8"), ("mask", "<u4")])
@@ -56,7 +56,7 @@ def count(handle: Annotated[object, Pointer(OPAQUE)]) -> I32:
 def shift(queue: Queue, handle: Annotated[object, Pointer(OPAQUE)], at: I64, numbers: Numbers) -> None:
     """Move bytes on by one, clear the first ones; a number for each item that a record not known here says it has."""
     move_bytes(at + 1, at, 7)
-    clear_bytes(at, 2)
+    fill_bytes(at, 0, 2)
     for i in range(count(queue) + count(handle)):
         queue["head"] += int(numbers[i])
 

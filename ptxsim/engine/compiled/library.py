@@ -86,10 +86,10 @@ class Library:
     def scheduler(self) -> dict[str, int]:
         """Addresses of the functions of the native scheduler."""
         from ptxsim.engine.compiled.runtime import scheduler
+        from ptxsim.engine.compiled.runtime.clusters import clusters
 
-        names = ("rounds", "turn", "stay", "execute")
-        export(self.jit, self.prefix, *(getattr(scheduler, name) for name in names))
-        return {name: self.jit.address(self.prefix + name) for name in names}
+        export(self.jit, self.prefix, clusters, scheduler.turn, scheduler.stay, scheduler.execute)
+        return {name: self.jit.address(self.prefix + name) for name in ("clusters", "turn", "stay", "execute")}
 
     def _publish(self, name: str) -> None:
         address = self.jit.address(name)

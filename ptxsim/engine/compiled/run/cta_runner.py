@@ -11,16 +11,16 @@ import ctypes
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from types import SimpleNamespace
 from typing import Protocol
 
 import numpy as np
 
 from ptxsim.engine import turns as turns_of_python
-from ptxsim.engine.clusters import cluster_at, cluster_index, ctas_of
+from ptxsim.engine.clusters import cluster_at, cluster_index
 from ptxsim.engine.compiled.run import threads
 from ptxsim.engine.compiled.run.context import NativeContext
-from ptxsim.engine.compiled.runtime.abi import HEADER_BYTES, WARP
+from ptxsim.engine.compiled.runtime.abi import HEADER_BYTES
+from ptxsim.engine.compiled.runtime.clusters import PLACES, Clusters
 from ptxsim.engine.compiled.runtime.scheduler import LEFT
 from ptxsim.engine.grid import SPIN
 from ptxsim.engine.interpreter import fault_finding
@@ -32,13 +32,12 @@ from ptxsim.machine.cta import Cluster, Cta, Warp
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.lane_copies import ROOM, make_room
 from ptxsim.machine.mbarrier_end import look_over
-from ptxsim.machine.records import IN_PYTHON, CtaRecord, MBarrierTable, WarpRecord, aligned, cta_record, mbarrier_table
-from ptxsim.machine.special import value as special_value
+from ptxsim.machine.records import IN_PYTHON, CtaRecord, WarpRecord, aligned, cta_record, mbarrier_table
+from ptxsim.machine.special import multiprocessors
 from ptxsim.machine.state import Machine
 from ptxsim.machine.warpgroup import WarpgroupRecord, warpgroups_of
 
-SLICE = 0.02  # seconds that native code should take before it comes back
-VARYING = ("ctaid", "clusterid", "smid")  # special registers that differ between CTAs
+SLICE = 0.02  # as `WholeCtas.pace`, where threads are not to be thought about
 
 
 class Engine(turns_of_python.Engine, Protocol):
@@ -68,18 +67,22 @@ class WholeCtas:
             self.engine.prepare(warp)
         self.template = np.concatenate([cta.memory for cta in first.ctas])
         self._copies = [warp.copies for warp in warps]  # the template points there
-        names = self.native.layout.specials
-        self.varying = {n: at for n, at in names.items() if n[1:].partition(".")[0] in VARYING}
+        self.numbers = np.zeros(0, np.int64)  # of the clusters, in the order in which they run
         self.room = ROOM if "cp_async" in families(engine.program) else 0  # copies of cp.async that a warp has room for
         self.order = np.zeros(len(warps), np.int64)
         self.entered: NativeCluster | None = None  # what the context points to
         self._spare: list[NativeCluster] = []
         self._threads: threads.Threads | None = None
 
-    def admit(self, number: int) -> NativeCluster:
-        """Cluster `number`, before its first instruction."""
+    def admit(self, launch: Launch, at: int) -> NativeCluster:
+        """The cluster at a place of the launch's order, before its first instruction."""
+        if not len(self.numbers):
+            self.numbers = np.array(launch.order, np.int64)
+        return self._at(at)
+
+    def _at(self, place: int) -> NativeCluster:
         cluster = self._spare.pop() if self._spare else NativeCluster(self)
-        cluster.begin(number)
+        cluster.begin(self.numbers, place)
         return cluster
 
     def give_back(self, cluster: NativeCluster) -> None:
@@ -95,28 +98,51 @@ class WholeCtas:
             )
         return self._threads.wanted(number) and self._threads.run(number)
 
+    @property
+    def pace(self) -> float:
+        """Seconds that native code should take before it comes back."""
+        return threads.LOOK if self._may_leave_order else SLICE
+
+    def ahead(self, launch: Launch) -> int:
+        """Clusters that may follow the one that runs at once. The first of all shows whether the others are worth threads."""
+        return 0 if self._may_leave_order and launch.done == 0 else launch.ahead
+
+    @property
+    def _may_leave_order(self) -> bool:
+        return self._threads is not None and self._threads.open
+
     def stays_in_order(self) -> None:
         """Python is needed for a cluster: it would be for others."""
         if self._threads is not None:
             self._threads.open = False
 
-    def run_to_end(self, number: int, stop: Callable[[], bool]) -> bool:
-        """Run one cluster; False if Python would be needed for it, or `stop()` wants no more."""
-        cluster = self.admit(number)
-        while True:
-            status = cluster.enter_for(self.slice, SPIN)
-            if status == Outcome.ENDED:
-                for cta in cluster.ctas:
-                    look_over(self.machine, cta)
-                self.give_back(cluster)
-                return not self.machine.findings
-            if status != Outcome.PAUSED or cluster.rounds >= SPIN or stop():
+    def run_to_end(self, numbers: Sequence[int], stop: Callable[[int], bool]) -> bool:
+        """Run clusters; False if Python would be needed for one, or `stop()` wants no more. It is asked again and again, with how many
+        have ended."""
+        self.numbers, ended = np.array(numbers, np.int64), 0
+        while ended < len(numbers):
+            cluster = self._at(ended)
+            status: int = Outcome.PAUSED
+            while status == Outcome.PAUSED:
+                if stop(cluster.at):
+                    return False
+                status = cluster.enter_for(self.slice, SPIN, len(numbers))
+                if status == Outcome.PAUSED and cluster.rounds >= SPIN:
+                    return False
+            if status != Outcome.ENDED:
                 return False
+            cluster.look_over()
+            if self.machine.findings:
+                return False
+            ended = cluster.at + 1
+            self.give_back(cluster)
+        return not stop(ended)
 
 
 class NativeCluster:
     """A cluster whose turns native code gives, an `engine.turns.Resident`, and the memory that its records are in.
 
+    When it ends the next one may follow in the same memory before native code comes back: then this is that one.
     `python`: the objects on the same records, once there are some; `is_left`: they give the turns.
     """
 
@@ -124,7 +150,8 @@ class NativeCluster:
         self.runner, self.engine, self.native, self.machine = runner, runner.engine, runner.native, runner.machine
         cluster = Cluster(cluster_index(self.machine, 0), self.machine.cluster, self.machine.shared_variables)
         count, size = cluster.size, len(runner.template) // cluster.size
-        self.number, self.rounds, self.polled, self.flying = 0, 0, 0, 0
+        self.at, self.rounds, self.polled, self.flying = 0, 0, 0, 0  # `at`: the place in runner.numbers
+        self.launch: Launch | None = None
         self.room = runner.room
         self.python: Turns | None = None
         self.is_left = False
@@ -148,8 +175,6 @@ class NativeCluster:
         self.fresh = bytes(self.ctas)
         self.template = runner.template.copy()
         self.copies: list[np.ndarray] = []
-        # Of each CTA, in the memory of its warps: its number, and special registers that differ between CTAs.
-        self.own = [self._own(self.memory[rank * size : (rank + 1) * size], cluster) for rank in range(count)]
         for number, row in enumerate(self.template):
             record, rank = WarpRecord.of(row), number // size
             record.shared, record.owner = self.shared[rank].ctypes.data, self.ctas[rank].address
@@ -158,45 +183,38 @@ class NativeCluster:
                 record.local = self.local[number].ctypes.data
             if runner.room:
                 self.copies.append(make_room(record.copies, runner.room, self.machine.memory))
+        self.clusters = self._clusters()
 
-    def _own(self, rows: np.ndarray, cluster: Cluster) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
-        varying = []
-        cta = SimpleNamespace(index=(0, 0, 0), linear=0, cluster=cluster)
-        for name, at in self.runner.varying.items():
-            value = special_value(name, SimpleNamespace(cta=cta), self.machine)  # type: ignore[arg-type]  # it asks for the CTA's place alone
-            varying.append((name, rows[:, at : at + value.nbytes].view(value.dtype)))
-        return rows[:, WARP["cta"] : WARP["cta"] + 4].view("<u4"), varying
-
-    def begin(self, number: int) -> None:
-        """The state of cluster `number` before its first instruction."""
-        machine, runner = self.machine, self.runner
-        self.number, self.rounds, self.polled, self.flying = number, 0, 0, 0
-        self.python, self.is_left = None, False
-        ctypes.memmove(self.ctas[0].address, self.fresh, len(self.fresh))
-        for cta in self.ctas:
-            if cta.mbarriers:
-                MBarrierTable.from_address(cta.mbarriers).used = 0
-        self.memory[:] = self.template
-        for shared in self.shared:
-            shared.fill(machine.shared_fill)
+    def _clusters(self) -> Clusters:
+        """What native code makes a cluster of."""
+        machine, made = self.machine, Clusters()
+        made.looks = machine.checks == "all"
+        made.grid[:], made.cluster[:], made.multiprocessors = (
+            machine.grid,
+            machine.cluster,
+            multiprocessors(machine.target),
+        )
+        made.template, made.ctas = self.template.ctypes.data, self.ctas[0].address
+        self._fresh = np.frombuffer(bytes(self.ctas), np.uint8)
+        made.fresh, made.cta_bytes = self._fresh.ctypes.data, len(self._fresh)
+        made.shared_bytes, made.fill = len(self.shared[0]), machine.shared_fill
         if self.local is not None:
-            self.local.fill(0)
-        cluster = SimpleNamespace(index=cluster_index(machine, number))
-        for (numbers, varying), (index, linear) in zip(self.own, ctas_of(machine, cluster.index)):
-            numbers[:] = linear
-            if varying:
-                warp = SimpleNamespace(cta=SimpleNamespace(index=index, linear=linear, cluster=cluster))
-                for name, place in varying:
-                    place[:] = special_value(name, warp, machine)  # type: ignore[arg-type]  # a CTA's place is all that these ask for
-        for groups in self.warpgroups:
-            for group in groups:
-                group.begin()
-        runner.entered = None
+            made.local, made.local_bytes = self.local.ctypes.data, self.local.nbytes
+        for number, name in enumerate(PLACES):
+            made.places[number] = self.native.layout.specials.get(f"%{name}", 0)
+        return made
+
+    def begin(self, numbers: np.ndarray, place: int) -> None:
+        """Be the cluster whose number is in that place."""
+        self.at, self.rounds, self.polled, self.flying = place, 0, 0, 0
+        self.clusters.numbers, self.clusters.at, self.clusters.has_begun = numbers.ctypes.data, place, 0
+        self.python, self.is_left = None, False
+        self.runner.entered = None
 
     # ---- in native code ----
 
     def run(self, rounds: int, launch: Launch) -> Outcome:
-        end, outcome = self.rounds + rounds, Outcome.PAUSED
+        self.launch, end, outcome = launch, self.rounds + rounds, Outcome.PAUSED
         while outcome == Outcome.PAUSED and self.rounds < end:
             outcome = self._round_of_python(launch) if self.is_left else self._rounds(end, launch)
         if outcome == Outcome.ENDED and (
@@ -210,7 +228,9 @@ class NativeCluster:
         most = launch.limits.max_steps
         left = self.runner.slice if most is None else min(self.runner.slice, most - self.machine.warp_instructions)
         try:
-            status = self.enter_for(left, end)
+            status = self.enter_for(
+                left, end, 0 if end != SPIN or self.python is not None else self.at + 1 + self.runner.ahead(launch)
+            )
         except Fault as fault:  # of an operation that native code has left to the interpreter
             assert self.engine.current is not None
             raise Stopped(fault_finding(fault, self.engine.current, self._warp())) from fault
@@ -220,8 +240,7 @@ class NativeCluster:
             return self._round_of_python(launch, partial(turns.finish_round, warp, self.engine.resume))
         launch.look_at_limits(self.blocks)
         if status == Outcome.ENDED:
-            for cta in self.ctas:
-                look_over(self.machine, cta)
+            self.look_over()
             for each in self.python.cluster.ctas if self.python is not None else ():
                 tensor_memory.look_over(self.machine, each)
         return Outcome(status)
@@ -233,12 +252,18 @@ class NativeCluster:
         first = cta.rank * len(cta.warps)
         return [self._objects().warps[n] for n in self.runner.order[first : first + len(cta.warps)]]
 
+    def look_over(self) -> None:
+        """The cluster has ended."""
+        for cta in self.ctas:
+            look_over(self.machine, cta)
+
     def _warp(self) -> Warp:
         """The one whose turn it is."""
         return self._objects().warps[self.native.record.turn]
 
-    def enter_for(self, instructions: int, end: int) -> int:
-        """Let native code run for about so many warp instructions, up to a number of rounds."""
+    def enter_for(self, instructions: int, end: int, last: int) -> int:
+        """Let native code run for about so many warp instructions, up to a number of rounds; and where a cluster ends go on with the
+        next one, up to before a `last` place."""
         machine, runner, context = self.machine, self.runner, self.native.record
         if runner.entered is not self:
             runner.entered = self
@@ -246,15 +271,28 @@ class NativeCluster:
             context.order, context.cta_warps = runner.order.ctypes.data, len(self.memory) // len(self.ctas)
             context.cursor, context.moved, context.rounds = 0, 0, self.rounds
             context.polled, context.flying = self.polled, self.flying
+            context.clusters = self.clusters.address
+        self.clusters.end = last
         self.engine.who = self._warp if runner.alone else lambda: None
         before, began = machine.warp_instructions, time.perf_counter()
         context.end_count, context.end_rounds = before + instructions, end
-        status = self.native.enter("rounds")
+        try:
+            status = self.native.enter("clusters")
+        finally:
+            went_on = self._catch_up()
         self.rounds, self.polled, self.flying = context.rounds, context.polled, context.flying
         took, made = time.perf_counter() - began, machine.warp_instructions - before
-        if status == Outcome.PAUSED and self.rounds < end and made:
-            runner.slice = int(min(max(made * SLICE / max(took, 1e-6), 1000), 5_000_000))
+        if (status == Outcome.PAUSED and self.rounds < end) or (went_on and status == Outcome.ENDED):
+            runner.slice = int(min(max(made * runner.pace / max(took, 1e-6), 1000), 5_000_000))
         return status
+
+    def _catch_up(self) -> int:
+        """How many clusters have ended in native code, which has gone on with the next ones."""
+        went_on = self.clusters.at - self.at
+        self.at += went_on
+        if went_on and self.launch is not None:
+            self.launch.went_on(went_on)
+        return went_on
 
     def blocks(self) -> Iterable[int]:
         if self.python is not None:
@@ -316,8 +354,11 @@ class NativeCluster:
         """Python objects on the records as they are."""
         if self.python is not None:
             return self.python
+        self._catch_up()
+        self.clusters.end = 0  # the next one begins without these objects
         rows = np.split(self.memory, len(self.ctas))
-        cluster = cluster_at(self.machine, self.number, begun=list(zip(self.ctas, rows)))
+        number = int(self.runner.numbers[self.at])
+        cluster = cluster_at(self.machine, number, begun=list(zip(self.ctas, rows)))
         for rank, cta in enumerate(cluster.ctas):
             cta.shared = self.shared[rank]
             if self.mbarriers:

@@ -12,7 +12,7 @@ import copy
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ptxsim.engine.analysis.interplay import ctas_tell
@@ -48,10 +48,11 @@ def cores() -> int:
 
 
 class Runner(Protocol):
-    """Runs whole CTAs on a machine."""
+    """Runs whole clusters on a machine."""
 
-    def run_to_end(self, number: int, stop: Callable[[], bool]) -> bool:
-        """Run one CTA; False if Python would be needed for it, or `stop()` wants no more."""
+    def run_to_end(self, numbers: Sequence[int], stop: Callable[[int], bool]) -> bool:
+        """Run clusters; False if Python would be needed for one, or `stop()` wants no more. It is asked again and again, with how many
+        have ended."""
 
 
 class Threads:
@@ -103,20 +104,15 @@ class Threads:
             if machine.stream is not None:
                 own.stream = streams[thread]
 
-            def stop() -> bool:
-                executed[1 + thread] = own.warp_instructions
+            def stop(ended: int) -> bool:
+                finished[thread], executed[1 + thread] = ended, own.warp_instructions
                 return bool(failed) or sum(executed) > self.most
 
             try:
-                runner = self.runner(own)
-                for number in range(first + thread, grid.clusters, self.jobs):
-                    if stop() or not runner.run_to_end(grid.order[number], stop):
-                        failed.append(None)
-                        break
-                    finished[thread] += grid.total // grid.clusters
+                whole = self.runner(own).run_to_end(grid.order[first + thread :: self.jobs], stop)
                 if own.stream is not None:
                     own.stream.finish()
-                if stop() or own.findings:
+                if not whole or own.findings:
                     failed.append(None)
             except BaseException as error:
                 failed.append(error)
@@ -127,7 +123,7 @@ class Threads:
             try:
                 futures = [pool.submit(work, thread) for thread in range(self.jobs)]
                 while wait(futures, SHOWN).not_done:
-                    grid.done = done + sum(finished)
+                    grid.done = done + sum(finished) * (grid.total // grid.clusters)
                     grid.look_at_limits()
             except BaseException:  # Ctrl-C: the threads end before the launch does
                 failed.append(None)

@@ -76,6 +76,7 @@ class Context(Record):
     draws: I64  # what a seed other than 0 draws from (machine.draws): address
     order: I64  # with such a seed: the warps in the order of their turns in this round, i64, for CTAs whose turn has come: address
     cta_warps: I64  # of one CTA
+    clusters: I64  # those that run in this memory (engine.compiled.runtime.clusters): address
     turn: I64  # the warp whose turn it is
     mixes: I64  # whether turns are of different lengths (engine.turns.some_blocks)
     polled: I64  # rounds one after the other in which the cluster has only polled

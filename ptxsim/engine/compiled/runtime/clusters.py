@@ -1,0 +1,118 @@
+"""Clusters one after the other in native code: how each begins, and whether the next one may follow at once."""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence
+from typing import Annotated
+
+import numpy as np
+
+from ptxsim.engine.compiled.runtime.abi import UNKNOWN, Context
+from ptxsim.engine.compiled.runtime.scheduler import rounds
+from ptxsim.engine.turns import Outcome
+from ptxsim.jit.body import body
+from ptxsim.jit.export import address_of, fill_bytes, move_bytes, view
+from ptxsim.jit.record import I32, I64, Record, record
+from ptxsim.lanes import LANES
+from ptxsim.machine.mbarrier_state import is_left_over
+from ptxsim.machine.records import CtaRecord, MBarrierTable, WarpRecord
+from ptxsim.machine.warpgroup import WARPS, WarpgroupRecord
+
+PLACES = ("ctaid.x", "ctaid.y", "ctaid.z", "clusterid.x", "clusterid.y", "clusterid.z", "smid")
+FORGOTTEN = WarpgroupRecord.offsets()["warps"]  # bytes of it that hold products
+
+
+@record
+class Clusters(Record):
+    """Clusters that run in the same memory, one after the other, and of what each is made. Fields that end with "address" hold one."""
+
+    numbers: I64  # of the clusters, in the order in which they run, i64: address
+    at: I64  # which of them is here
+    end: I64  # the one from which on none follows without Python
+    has_begun: I32  # whether the one that is here has had its first round
+    looks: I32  # whether mbarriers are looked over where a cluster ends
+    grid: Annotated[MutableSequence[int], I64, 3]  # CTAs
+    cluster: Annotated[MutableSequence[int], I64, 3]
+    multiprocessors: I64
+    template: I64  # the memory of the warps of one that begins: address
+    ctas: I64  # their records, side by side: address
+    cta_bytes: I64  # of all of them
+    fresh: I64  # what they hold at first: address
+    shared_bytes: I64  # of a CTA
+    fill: I32  # what they all hold at first
+    local: I64  # local memory of all warps: address
+    local_bytes: I64  # of all of them
+    places: Annotated[MutableSequence[int], I64, len(PLACES)]  # where a warp's memory has these special registers, or 0
+
+
+@body
+def clusters(context: Context) -> I32:
+    """As `rounds`, and if a cluster ends those that follow it, up to the slice's end: how the last one left."""
+    all = view(context.clusters, Clusters, 1)[0]
+    if all.has_begun == 0:
+        begin(context, all)
+    while True:
+        status = rounds(context)
+        if status != Outcome.ENDED or all.at + 1 >= all.end or context.count > context.end_count:
+            return status
+        if all.looks != 0 and leaves_phases(all):
+            return status
+        all.at += 1
+        begin(context, all)
+
+
+def begin(context: Context, all: Clusters) -> None:
+    """The state before the first instruction."""
+    all.has_begun = 1
+    context.cursor, context.moved, context.rounds, context.polled, context.flying = 0, 0, 0, 0, 0
+    move_bytes(all.ctas, all.fresh, all.cta_bytes)
+    move_bytes(context.warps, all.template, context.warp_count * context.stride)
+    if all.local_bytes != 0:
+        fill_bytes(all.local, 0, all.local_bytes)
+    number, size = view(all.numbers, np.int64, UNKNOWN)[all.at], context.warp_count // context.cta_warps
+    columns, rows = all.grid[0] // all.cluster[0], all.grid[1] // all.cluster[1]
+    place = [0] * len(PLACES)
+    place[3] = number % columns
+    place[4] = number // columns % rows
+    place[5] = number // (columns * rows)
+    for rank in range(size):
+        place[0] = place[3] * all.cluster[0] + rank % all.cluster[0]
+        place[1] = place[4] * all.cluster[1] + rank // all.cluster[0] % all.cluster[1]
+        place[2] = place[5] * all.cluster[2] + rank // (all.cluster[0] * all.cluster[1])
+        linear = place[0] + all.grid[0] * (place[1] + all.grid[1] * place[2])
+        place[6] = linear % all.multiprocessors
+        first = context.warps + rank * context.cta_warps * context.stride
+        warps = view(first, WarpRecord, context.cta_warps, context.stride)
+        fill_bytes(warps[0].shared, all.fill, all.shared_bytes)
+        begin_objects(view(warps[0].owner, CtaRecord, 1)[0], context.cta_warps)
+        for warp in range(context.cta_warps):
+            warps[warp].cta = linear
+            for special in range(len(PLACES)):
+                if all.places[special] != 0:
+                    lanes = view(address_of(warps[warp]) + all.places[special], np.uint32, LANES)
+                    for lane in range(LANES):
+                        lanes[lane] = place[special]
+
+
+def begin_objects(cta: CtaRecord, warps: int) -> None:
+    """There is no mbarrier, and no product of a warpgroup."""
+    if cta.mbarriers != 0:
+        view(cta.mbarriers, MBarrierTable, 1)[0].used = 0
+    if cta.warpgroups != 0:
+        groups = view(cta.warpgroups, WarpgroupRecord, (warps + WARPS - 1) // WARPS)
+        for group in range((warps + WARPS - 1) // WARPS):
+            fill_bytes(address_of(groups[group]), 0, FORGOTTEN)
+
+
+def leaves_phases(all: Clusters) -> bool:
+    """Whether the cluster leaves phases of mbarriers that have begun and are not over: Python says which."""
+    cta = view(all.ctas, CtaRecord, 1)[0]
+    while True:
+        if cta.mbarriers != 0:
+            table = view(cta.mbarriers, MBarrierTable, 1)[0]
+            for number in range(table.used):
+                if is_left_over(table.all[number]):
+                    return True
+        if cta.next == 0:
+            return False
+        cta = view(cta.next, CtaRecord, 1)[0]
