@@ -23,6 +23,7 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
@@ -83,7 +84,7 @@ class Trial:
         self.given, self.folder, self.table = given, folder, defaultdict[str, Counter[str]](Counter)
         self.paths = {module(path): path for path in paths}
 
-    def pytest_runtestloop(self, session) -> bool:  # type: ignore[no-untyped-def]
+    def pytest_runtestloop(self, session: Any) -> bool:
         """Instead of pytest's."""
         from mutants.defects import defects
         from mutants.forks import Listener, Test, judge, keep_text
@@ -116,7 +117,7 @@ class Trial:
                 print(f"   {outcome}: {defect} by {verdict.test}", flush=True)
         return True
 
-    def _measure(self, tests, listener) -> None:  # type: ignore[no-untyped-def]
+    def _measure(self, tests: list[Any], listener: Any) -> None:
         """What the tests execute without a defect; kept for as long as no file is another."""
         from mutants.forks import measure
 

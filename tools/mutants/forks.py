@@ -109,7 +109,7 @@ def keep_text(folder: Path) -> None:
         new.replace(path)
         return data
 
-    Jit._compile = known  # type: ignore[method-assign]
+    Jit._compile = known  # type: ignore[method-assign]  # of this process alone
 
 
 def forget(parts: Iterable[str], put: bool) -> None:
@@ -130,7 +130,7 @@ def forget(parts: Iterable[str], put: bool) -> None:
         else:
             self._memory[key] = data
 
-    Jit.key, ObjectStore.get, ObjectStore.put = key, own, keep  # type: ignore[method-assign]
+    Jit.key, ObjectStore.get, ObjectStore.put = key, own, keep  # type: ignore[method-assign]  # of this process alone
 
 
 def watch(marked: dict[tuple[str, str], ast.FunctionDef]) -> set[Place]:
@@ -146,7 +146,7 @@ def watch(marked: dict[tuple[str, str], ast.FunctionDef]) -> set[Place]:
         found.add((function.__module__, function.__code__.co_firstlineno))
         translate(self, unit, function, kinds)
 
-    Translator.__init__ = translated  # type: ignore[method-assign]
+    Translator.__init__ = translated  # type: ignore[method-assign]  # of this process alone
     return found
 
 
