@@ -23,6 +23,7 @@ from ptxsim.machine.mbarrier_state import (
     complete_bytes,
     expect_bytes,
     is_intact,
+    is_left_over,
     mirror,
     most_arrivals,
     open_lanes,
@@ -111,7 +112,7 @@ def mbarrier_inval(context: Context, mask: U32, places: Numbers) -> FLAG:
             place = live_at(table, places[lane])
             if place == NOWHERE or named_before(mask, places, lane):
                 return False
-            if table.all[place].bytes != 0 or table.all[place].pending != table.all[place].expected:
+            if is_left_over(table.all[place]):
                 return False  # in the midst of a phase, which the interpreter reports
     for lane in range(LANES):
         if mask >> lane & 1 != 0:
