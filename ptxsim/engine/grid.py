@@ -75,7 +75,7 @@ class Grid:
         self.slice: Slice | None = None  # that runs
         self.begun = self.shown = time.monotonic()
         self.livelock = Livelock(machine)
-        self.rounds, self.next_look = 0, FIRST  # of all clusters; at which to look for one
+        self.rounds, self.next_look = 0, FIRST  # of all clusters, since no other comes in; at which to look for one
 
     @property
     def clusters(self) -> int:
@@ -129,8 +129,8 @@ class Grid:
 
     @property
     def ahead(self) -> int:
-        """As engine.turns.Launch says."""
-        return 0 if self.mixes or len(self.seats) > 1 else self.clusters - self.next
+        """As engine.turns.Launch says. The last one comes in by itself: it may be alone, and is looked at more often."""
+        return 0 if self.mixes or len(self.seats) > 1 else max(0, self.clusters - self.next - 1)
 
     def went_on(self, count: int) -> None:
         """As engine.turns.Launch says."""
@@ -195,7 +195,8 @@ class Grid:
         """Others may go on, if this one has done more than to poll or wait."""
         seat, rounds, before = current.seat, current.rounds, current.before
         cluster = seat.cluster
-        self.rounds += cluster.rounds - before
+        if current.are_all_here:
+            self.rounds += cluster.rounds - before
         if outcome is Outcome.ENDED:
             self.seats.remove(seat)
             self.fruitless = 0

@@ -40,7 +40,8 @@ def test_all_ways_to_run_a_file(path):
     assert memory(one) == memory(other)
     assert facts(one.run) == facts(other.run)
     plain = [result(path, "compiled", checks="none", jobs=jobs) for jobs in (1, 2)]
-    for found in plain:
+    races = any(finding.name == "race-global" for finding in one.expected)  # which threads may show, if nobody looks
+    for found in plain[:1] if races else plain:
         assert memory(found) == memory(other)
         assert found.run.warp_instructions == other.run.warp_instructions
     assert said(plain[0]) == said(plain[1])
