@@ -19,6 +19,8 @@ from ptxsim.session.run import Run
 from ptxsim.triton.fresh import FRESH, copy_of, is_equal, storage_of
 
 _MOST_BYTES = 2 << 30  # of what is kept
+_MOST_KINDS = 1000
+_MOST_AT_FIRST = 256 << 20  # bytes of a launch's storages that are copied before it is known how long it takes
 _MOST_MISSES = 3  # launches of one kind on new contents, after which it is no repetition
 _SPEED = 1e9  # bytes that are compared and copied in a second
 
@@ -70,15 +72,21 @@ class Repeats:
             yield runs
             return
         kind, before = self._kinds.get(launch.key), None
-        if kind is not None and kind.misses < _MOST_MISSES and 2 * launch.size / _SPEED < kind.seconds:
+        if (
+            launch.size <= _MOST_AT_FIRST
+            if kind is None
+            else kind.misses < _MOST_MISSES and launch.is_worth(kind.seconds)
+        ):
             before = launch.contents()
         began = time.perf_counter()
         yield runs
         seconds = time.perf_counter() - began
         if kind is None:
             self._kinds[launch.key] = kind = _Kind(seconds)
+            if len(self._kinds) > _MOST_KINDS:
+                self._forget(self._kinds.pop(next(iter(self._kinds))))
         kind.seconds = seconds
-        if before is not None and runs and runs[0].stopped_at is None:
+        if before is not None and runs and runs[0].stopped_at is None and launch.is_worth(seconds):
             kind.misses += 1
             self._keep(kind, _Known(runs[0], before, launch.changes(before)))
 
@@ -142,6 +150,10 @@ class Launch:
     def size(self) -> int:
         """Bytes in all storages."""
         return sum(storage.nbytes() for storage in self.storages)
+
+    def is_worth(self, seconds: float) -> bool:
+        """Whether comparing and copying its storages takes less time than so many seconds."""
+        return 2 * self.size / _SPEED < seconds
 
     def is_as(self, before: Sequence[torch.Tensor | None]) -> bool:
         return all(

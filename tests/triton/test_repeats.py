@@ -77,7 +77,7 @@ def shares(tensor):
     return torch._C._is_cow_tensor(tensor)
 
 outs = [double() for _ in range(5)]
-assert [shares(out) for out in outs] == [False, False, True, True, True]
+assert [shares(out) for out in outs] == [False, True, True, True, True]
 assert all((out[:100] == 2 * x[:100]).all() for out in outs)
 outs[3][0] = -1  # others do not see it
 assert outs[4][0] == 2 * x[0] and double()[0] == 2 * x[0]
@@ -107,7 +107,7 @@ def test_results_share_memory_until_they_are_written(tmp_path):
     assert done.returncode == 0, done.stderr
     records = json.loads(done.stdout)
     assert [record["launch"] for record in records] == list(range(11))
-    assert records[3] == records[1] | {"launch": 3} and records[1]["warp_instructions"]
+    assert records[3] == records[0] | {"launch": 3} and records[0]["warp_instructions"]
 
 
 PROFILED = """
