@@ -332,3 +332,22 @@ def test_what_is_made_for_a_choice_alone_is_made_under_its_predicate(made, alu):
     body = f"""ld.param.u64 %d0, [place]; ld.global.u32 %r1, [%d0]; ld.global.u32 %r2, [%d0+64]; ld.global.u32 %r6, [%d0+96];
         setp.gt.u32 %p1, %r6, 7; {made} st.global.u32 [%d0], %r5;"""
     assert units(lowered(body)).count("alu") == alu
+
+
+CHAIN = "ld.global.u32 %r{0}, [%d{0}]; and.b32 %r{0}, %r{0}, 1020; cvt.u64.u32 %d{1}, %r{0}; add.s64 %d{1}, %d{1}, %d0;"
+
+
+@pytest.mark.parametrize(
+    "last, place",
+    [
+        ("ld.global.u32 %r8, [%d1+4096];", 1),  # its address is there from the begin
+        ("mul.lo.s32 %r7, %r0, %r0; mul.wide.u32 %d7, %r7, 4; add.s64 %d7, %d7, %d0; ld.global.u32 %r8, [%d7];", 3),
+    ],
+)
+def test_addresses_wait_for_the_longest_way(last, place):
+    """A load that is needed at the end of a chain of loads goes as soon as its address is there, which is made no sooner than that has to be."""
+    chain = "mul.wide.u32 %d1, %r0, 4; add.s64 %d1, %d1, %d0;" + "".join(CHAIN.format(k, k + 1) for k in range(1, 5))
+    machine = lowered(IDS + chain + last + "xor.b32 %r9, %r8, %r4; st.global.u32 [%d0], %r9;")
+    loads = [op for op in machine.blocks[0].ops if op.unit == "global" and op.writes]
+    latest = max(loads, key=lambda op: op.site)
+    assert loads.index(latest) == place

@@ -74,8 +74,14 @@ def _schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
     free = dict.fromkeys(Pipe, 0.0)
     pipes = [Pipe.NONE if op.kind == Kind.COPY else UNITS[op.unit].pipe for op in ops]
 
+    # A load goes as soon as its address is there, but what else takes registers, addresses among it, no earlier than the longest way through
+    # the block has it: so ptxas 13.0 reads the next word of a chain of look-ups when the last look-up of the word before is under way.
+    whole = max(height)
+    least = [0.0 if op.unit in PLANNED else whole - h for op, h in zip(ops, height)]
+
     def rank(i: int) -> tuple[float, float, int]:
-        return max(start[i], now, free[pipes[i]]), -height[i], i
+        soonest = max(start[i], now, free[pipes[i]])
+        return max(soonest, least[i]) if live.change(ops[i]) > 0 else soonest, -height[i], i
 
     while ready:
         # The first that fits; where none does, the one that frees most.
@@ -85,7 +91,7 @@ def _schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
         ready.remove(chosen)
         live.run(ops[chosen])
         order.append(ops[chosen])
-        begin, done = rank(chosen)[0], start[chosen]
+        begin, done = max(start[chosen], now, free[pipes[chosen]]), start[chosen]
         if ops[chosen].kind != Kind.COPY:
             free[pipes[chosen]] = begin + PLANNED_COST.get(pipes[chosen], 0.0)
             now, done = begin + 1, begin + planned_latency(ops[chosen])
