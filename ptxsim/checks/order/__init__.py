@@ -21,7 +21,7 @@ cluster know each other by such rows, what they know of other clusters are snaps
 | the same of products, bulk copies and cp.async | `tiles` |
 | all others, judged by granules | `accesses` |
 | the scan over records | `scan` |
-| room for it, and its findings | `checker`, `findings` |
+| room for it, and its findings | `checker`, `findings`, `objects` |
 | loads whose values no other thread uses | `unused` |
 | stores of one sum by all lanes that have it | `sums` |
 

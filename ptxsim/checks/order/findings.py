@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 from ptxsim.checks.causes import by_cause, note_of_others, stretch_of
 from ptxsim.checks.changes import fences_after
 from ptxsim.checks.flags import lack_of_flag
+from ptxsim.checks.order import objects
 from ptxsim.checks.order.cells import (
+    EARLY,
     FREED,
     LEFT,
     MIXED,
@@ -27,20 +29,18 @@ from ptxsim.checks.order.cells import (
     UNSEEN,
     UNWAITED,
 )
+from ptxsim.checks.order.objects import Named, Use
 from ptxsim.checks.order.remedies import fixes, is_fetch, remedy, writes
 from ptxsim.checks.order.rounds import by_rounds
-from ptxsim.checks.order.sites import STRONG, VOTES, site_bits, size_of
+from ptxsim.checks.order.sites import STRONG, site_bits, size_of
 from ptxsim.checks.order.sums import joined_by_sums
 from ptxsim.checks.order.unused import is_compared, is_stored_back_alone, is_update
 from ptxsim.checks.waits import missing_wait, overwritten
 from ptxsim.diagnostic import DOUBTFUL, MIXED_SIZES, Finding, Label, beside
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import CTA_BARRIER, Mechanism, Role, Scope, Synchronisation
-from ptxsim.machine.tensor_order import AFTER_SYNC, BEFORE_SYNC, COMMITS
 
 Problem = tuple[int, int, int]  # what, site, other site
-Use = tuple[int, int, tuple[int, ...]]  # site, how often, and the first
-Named = Callable[[int], str]  # an address of shared memory by its variable
 Problems = dict[Problem, tuple[int, tuple[int, ...]]]  # how often, and the first: see scan
 
 _NAMES = {RACE: "race-shared", RACE_IN_WARP: "race-warp", RACE_IN_GLOBAL: "race-global"}
@@ -65,7 +65,8 @@ def findings_of(
     too_late = {
         read(reader, row)
         for key, (_, row) in problems.items()
-        if key[0] not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED, FREED, UNFENCED, LEFT, UNLIKE) and not row[8]
+        if key[0] not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED, FREED, UNFENCED, LEFT, UNLIKE, EARLY)
+        and not row[8]
         for store, reader in (key[1:], key[:0:-1])
         if writes(program.ops[store])
     }
@@ -92,15 +93,20 @@ def findings_of(
             if frozenset((site, other)) not in between_warps:  # else the fence may be there
                 found.append(_unpublished(program, site, other, count, row))
         elif what == FREED:
-            found.append(_freed(program, site, other, count, row))
+            found.append(objects.freed(program, site, other, count, row))
+        elif what == EARLY:
+            if not any(
+                access.reads for access in program.ops[other].accesses
+            ):  # of atomics the first is an uninitialized-read itself
+                found.append(_perhaps_early(program, site, other, count, row, warps, named))
         elif what == LEFT:
-            found.append(_left(program, site, other, count, row))
+            found.append(objects.left(program, site, other, count, row))
         elif what == UNFENCED:
             unfenced.append((what, site, other))
         elif what == UNMET:
-            found.append(_unmet(program, site, count, row, warps))
+            found.append(objects.unmet(program, site, count, row, warps))
         elif what == UNLIKE:
-            found.append(_unlike(program, site, other, count, row))
+            found.append(objects.unlike(program, site, other, count, row))
         elif what == NOT_CONSTANT:
             found.append(_not_constant(program, site, other, count, row))
         elif what == UNSEEN:
@@ -114,7 +120,7 @@ def findings_of(
     for site, keys in mixed.items():
         lanes = reduce(or_, (differing for _, _, differing in keys))
         found.append(_mixed(program, site, sum(problems[key][0] for key in keys), problems[keys[0]][1], lanes))
-    found += [_unseen(program, init, sorted(uses), named) for init, uses in unseen.items()]
+    found += [objects.unseen(program, init, sorted(uses), named) for init, uses in unseen.items()]
     for keys in by_cause(program, early):
         times, first = sum(problems[key][0] for key in keys), problems[keys[0]][1]
         finding = _read_too_early(program, keys[0][1], times, first, named)
@@ -127,7 +133,7 @@ def findings_of(
         found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
     for keys in by_cause(program, unfenced):
         times, first = sum(problems[key][0] for key in keys), problems[keys[0]][1]
-        finding = _unfenced(program, *keys[0][1:], times, first, warps)
+        finding = objects.unfenced(program, *keys[0][1:], times, first, warps)
         found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
     ends = {key for key in pairs if _end(program, key) is not None}
     for keys in by_cause(program, ends):
@@ -295,65 +301,6 @@ def _unpublished(program: Program, site: int, other: int, count: int, row: tuple
     )  # fmt: skip
 
 
-def _freed(program: Program, site: int, other: int, count: int, row: tuple[int, ...]) -> Finding:
-    op, use = program.ops[site], program.ops[other]
-    return Finding(
-        "tensor-memory-order",
-        f"warp {row[5]} gives tensor memory back that warp {row[7]} uses without order between the two",
-        op.line, op.column, len(op.opcode), count=count, warp=row[5], labels=(Label.at(use, "used here"),),
-        notes=("another allocation may have the columns before they are used",),
-        help=f"let all warps wait for what they have begun, then put bar.sync before line {op.line}",
-        fixes=(beside(op, "before", CTA_BARRIER),),
-    )  # fmt: skip
-
-
-def _left(program: Program, site: int, end: int, count: int, row: tuple[int, ...]) -> Finding:
-    op, last = program.ops[site], program.ops[end]
-    return Finding(
-        "cluster-exit", f"{op.opcode} may still read the shared memory of its CTA when that has ended",
-        op.line, op.column, len(op.opcode), count=count, labels=(Label.at(last, f"warp {row[5]} ends its CTA here"),),
-        notes=("its mbarrier is waited for in another CTA, of which this one knows nothing",),
-        help="end with barrier.cluster.arrive and barrier.cluster.wait in every CTA of the cluster, after the wait for the copy",
-    )  # fmt: skip
-
-
-def _unfenced(program: Program, site: int, other: int, count: int, row: tuple[int, ...], warps: int) -> Finding:
-    op, use = program.ops[site], program.ops[other]
-    whose = "this warp" if row[5] == row[7] % warps else f"warp {row[7] % warps}"
-    return Finding(
-        "tensor-memory-order",
-        f"{op.opcode} of warp {row[5]} uses column {row[3]} of tensor memory, which {whose} uses at line {use.line} without order between the two",
-        op.line, op.column, len(op.opcode), count=count, warp=row[5], labels=(Label.at(use, "used here"),),
-        notes=("what synchronises threads with .relaxed, or before a product or copy is complete, orders tensor memory only with both fences",),
-        help=f"let line {op.line} come after line {use.line}, by an mbarrier (for products and copies {COMMITS}) or a barrier; where that is "
-        f".relaxed, with {BEFORE_SYNC} before it and {AFTER_SYNC} after it",
-        fixes=(beside(op, "before", f"{AFTER_SYNC};"), beside(use, "after", f"{BEFORE_SYNC};")),
-    )  # fmt: skip
-
-
-def _unmet(program: Program, site: int, count: int, row: tuple[int, ...], warps: int) -> Finding:
-    op = program.ops[site]
-    return Finding(
-        "barrier-count",
-        f"warp {row[5]} comes to barrier {row[3]} without knowing that warp {row[7] % warps} has met others there: which warps meet depends on "
-        "the schedule",
-        op.line, op.column, len(op.opcode), count=count, warp=row[5],
-        help="give each group of warps a barrier of its own, or the barrier the count of all threads that use it",
-    )  # fmt: skip
-
-
-def _unlike(program: Program, site: int, other: int, count: int, row: tuple[int, ...]) -> Finding:
-    vote, op = sorted(
-        (program.ops[site], program.ops[other]), key=lambda each: not site_bits(program)[each.site] & VOTES
-    )
-    return Finding(
-        "barrier-count",
-        f"threads vote at barrier {row[3]} in a phase to which others come with {op.opcode}: what the barrier does then is not defined",
-        vote.line, vote.column, len(vote.opcode), count=count, labels=(Label.at(op, "others come here"),),
-        help="let all threads come to one and the same instruction, or give one of the two another barrier",
-    )  # fmt: skip
-
-
 def _not_constant(program: Program, site: int, other: int, count: int, row: tuple[int, ...]) -> Finding:
     op, before = program.ops[site], program.ops[other]
     return Finding(
@@ -366,28 +313,17 @@ def _not_constant(program: Program, site: int, other: int, count: int, row: tupl
     )  # fmt: skip
 
 
-def _unseen(program: Program, other: int, uses: list[Use], named: Named) -> Finding:
-    """An mbarrier is used by threads that do not know of what was last done to it as an object: its initialisation, or its end."""
-    (site, _, row), init = uses[0], program.ops[other]
-    op, lines = program.ops[site], sorted({program.ops[later].line for later, _, _ in uses[1:]})
-    begins = init.synchronises is not None and init.synchronises.role is Role.INIT
-    what, done = (
-        ("may not be visible to this thread", "initialised") if begins else ("nothing orders with it", "invalidated")
-    )
-    help = f"put a barrier after the last use, before line {init.line} (bar.sync; in a cluster: barrier.cluster.arrive and wait)"
-    if begins:
-        help = (
-            "after mbarrier.init put bar.sync (in a cluster: fence.mbarrier_init.release.cluster, then "
-            "barrier.cluster.arrive and wait), and use it after that"
-        )
+def _perhaps_early(
+    program: Program, site: int, other: int, count: int, row: tuple[int, ...], warps: int, named: Named
+) -> Finding:
+    op, store = program.ops[site], program.ops[other]
     return Finding(
-        "mbarrier-visibility",
-        f"{op.opcode} uses the mbarrier {named(row[3])}, whose {'initialisation' if begins else 'end'} {what}",
-        op.line, op.column, len(op.opcode), count=sum(count for _, count, _ in uses), warp=row[5], lane=row[6],
-        labels=(Label(init.line, f"{done} here", init.column, len(init.opcode)),),
-        notes=(f"used so at line {', '.join(map(str, lines))}, too",) if lines else (),
-        help=help,
-        fixes=(beside(init, "after", CTA_BARRIER), beside(op, "before", CTA_BARRIER)) if begins else (),
+        "uninitialized-read",
+        f"{op.opcode} reads shared memory at {named(row[3])}, and nothing orders the first store there, of warp {row[7] % warps}, before it",
+        op.line, op.column, len(op.opcode), count=count, warp=row[5], lane=row[6],
+        labels=(Label.at(store, "first stored here"),),
+        help=f"after line {store.line} put a barrier that both come to (bar.sync)",
+        fixes=(beside(store, "after", CTA_BARRIER),),
     )  # fmt: skip
 
 

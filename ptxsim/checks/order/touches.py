@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptxsim.checks.order.cells import (
     ANY,
     COPIES,
+    EARLY,
     FETCHES,
     LEARNS,
     NOBODY,
@@ -264,6 +265,12 @@ def judge(
                 return UNWAITED, int(one["site"]), mine
             theirs = warp_of(o, writer) if is_global else writer // LANES
             is_strong = are_strong(o, site, int(one["site"]), grid + mine, grid + theirs)
+            if is_strong and how & READS and not is_global:
+                return (
+                    EARLY,
+                    int(one["site"]),
+                    theirs,
+                )  # the store is the first one there: later strong ones are updates
             if not is_strong and not (theirs == mine and bits & int(o.sites[one["site"]]) & FRAGMENTS):
                 by_copy = is_global and writer % int(o.n[UNITS]) == int(o.n[UNITS]) - 1
                 what, other, who = RACE_IN_WARP if theirs == mine and not by_copy else race, int(one["site"]), theirs
