@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ptxsim.checks.order.remedies import writes
+from ptxsim.checks.order.rounds import block_of
+from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.isa.facts import Mechanism
+from ptxsim.isa.facts import Mechanism, Role
 
 _RELEASES, _ACQUIRES = ("release", "acq_rel"), ("acquire", "acq_rel")
 
@@ -42,16 +44,36 @@ def flag_between(program: Program, one: Op, two: Op) -> Flag | None:
 
 def lack_of_flag(program: Program, one: Op, two: Op) -> str:
     """What the flag between two accesses lacks, as a clause that follows a remedy; empty where the text has none, or it lacks nothing."""
+    narrow = [op for op in (one, two) if any(each.order != "weak" and each.scope == "cta" for each in op.accesses)]
+    if narrow and is_of_flag(one) and is_of_flag(two):
+        return f": the scope of {' and '.join(f'{op.opcode} at line {op.line}' for op in narrow)} ends with the CTA"
     flag = flag_between(program, one, two)
-    if flag is None or not flag.lacks_something:
+    if flag is None:
         return ""
     after, before, lacks = flag.after, flag.before, list[str]()
+    if not flag.lacks_something:
+        writer, reader = (one, two) if writes(one, True) else (two, one)
+        if _is_apart(program, writer, after, after):
+            lacks.append(f"bar.sync between line {writer.line} and {after.opcode} of line {after.line}")
+        if _is_apart(program, before, reader, before):
+            lacks.append(f"bar.sync between {before.opcode} of line {before.line} and line {reader.line}")
+        return f": if the flag is that of line {after.line}, it lacks {', and '.join(lacks)}" if lacks else ""
     if not flag.releases:
         lacks.append(f"a release at {after.opcode} of line {after.line} or a fence before it")
     if not flag.acquires:
         lacks.append(f"an acquire at {before.opcode} of line {before.line} or a fence after it")
     fence = " (fence.acq_rel.gpu; in CUDA __threadfence())"
     return f": if the flag is that of line {after.line}, it lacks {', and '.join(lacks)}{fence}"
+
+
+def _is_apart(program: Program, first: Op, last: Op, flag: Op) -> bool:
+    """Whether one of two operations, `flag`, may be another thread's: a way or a guard leads past it, and no thread waits for others between."""
+    between = program.ops[first.site + 1 : last.site]
+    if any(op.synchronises is not None and op.synchronises.role in (Role.SYNC, Role.WAIT) for op in between):
+        return False
+    graph, block = control_flow(program), block_of(program)
+    always = graph.postdominators[block[first.site]] if flag is last else graph.dominators[block[last.site]]
+    return block[flag.site] not in always or first.guard != last.guard
 
 
 def is_of_flag(op: Op) -> bool:
