@@ -63,7 +63,7 @@ WAYS = (
     _way("interpreter", engine="interpreter"),
     _way("interpreter, no checks", ("bits", "steps"), engine="interpreter", checks="none", banks=False),
     _way("two threads", ("bits", "steps"), checks="none", banks=False, jobs=2),
-    _way("two threads, checks", ("bits", "steps", "findings"), banks=False, jobs=2),
+    _way("two threads, checks", ("bits", "steps", "findings"), banks=None, jobs=2),
     _way("no checks", ("bits", "steps"), checks="none", banks=False),
     _way("no counts", ("bits", "steps", "findings"), banks=None),
     _way("cycles", profile=1),

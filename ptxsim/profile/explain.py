@@ -11,7 +11,7 @@ MODELED = (
     "dependences: by register, with the latency of what makes it; +1 between the ALU and FMA pipes; predicates of branches later",
     "pipes: ALU, both halves of FMA, FP64, special functions, tensor core, load and store, uniform, each with its rate",
     "shared memory: measured wavefront rules, one per cycle and SM, one per two cycles and sub-core, return path of 128 bytes",
-    "global memory: lines and sectors, L1 (four ways, least recently used; what is stored stays in it, what a load passes it by for or an atomic changes does not), L2 and DRAM with latency and a share of bandwidth",
+    "global memory: lines and sectors, L1 (four ways, least recently used; what is stored stays in it, what a load passes it by for or an atomic changes does not), L2 and, where a launch touches more lines than it holds, DRAM with latency and a share of bandwidth, which writes between reads lessen",
     "tensor core: mma by shape and type, products of a warpgroup max(N/2, shared bytes / 128), groups in flight",
     "products on tensor memory: one after the other on the SM, N/2 cycles for 32 bytes of a row of A or operands from shared memory / 128; "
     "moves to registers at 1024 bytes per cycle",

@@ -108,7 +108,7 @@ def roofline(figures: Figures, number: int, done: dict[str, float], memory: dict
     moved = {
         "shared memory and L1": _SHARED_BYTES * memory["shared_wavefronts"] + 32 * memory["l1_sectors"],
         "L2": 32 * (memory["l2_read_sectors"] + memory["l2_write_sectors"]) + memory["bulk_bytes"],
-        "DRAM": 32 * memory["dram_sectors"],
+        "DRAM": 32 * (memory["dram_sectors"] + memory["dram_written"]),
     }
     levels = [
         Ceiling("shared memory and L1", _SHARED_BYTES), Ceiling("L2", figures.l2_bandwidth_all),

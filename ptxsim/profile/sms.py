@@ -14,7 +14,7 @@ from ptxsim.profile.model.encode import Code, encode, parameters
 from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST
 from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.replay_entries import for_replay, warps_of
-from ptxsim.profile.model.sharing import atomic_rate, places_of, readers
+from ptxsim.profile.model.sharing import atomic_rate, copied_first, places_of, readers
 from ptxsim.profile.model.spins import awaited, last_turns, spin_loops
 from ptxsim.profile.model.trace import Trace
 
@@ -151,11 +151,11 @@ class Sms:
         shared = resident * (self.shared_bytes + figures.shared_reserved) / 1024
         carveout = next((c for c in CARVEOUTS if c >= shared), CARVEOUTS[-1])
         l1_bytes = max(8, figures.unified_bytes // 1024 - carveout - 8) * 1024
-        # So few SMs that L2 serves each of them as fast as it takes: it is the same who else reads.
+        # It is the same then who else reads.
         few = figures.l2_bandwidth_all * figures.sms >= max(figures.l2_bandwidth_sm, figures.bulk_bandwidth) * busy_sms
         shared_by, lines = readers(trace, figures.sms)
         return parameters(
             figures, busy_sms, l1_bytes, self.cold,
             atomic_rate(figures, trace.entries[trace.entries["code"] == ATOMIC], trace.lines),
-            1.0 if few else shared_by, -(-self.threads // 32), self.cluster, lines,
+            shared_by, -(-self.threads // 32), self.cluster, lines, few, copied_first(trace, figures),
         )  # fmt: skip

@@ -7,11 +7,12 @@ import sys
 import pytest
 
 import ptxsim.triton
-from ptxsim.triton import repeats
-from tests.triton.programs.kernels import add_kernel
 
 triton = pytest.importorskip("triton")
 torch = pytest.importorskip("torch")
+
+from ptxsim.triton import repeats  # noqa: E402
+from tests.triton.programs.kernels import add_kernel  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

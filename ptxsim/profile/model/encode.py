@@ -178,15 +178,19 @@ def parameters(
     warps: int = 1,
     cluster: int = 1,
     lines: float = 1 << 30,
+    few: bool = False,
+    copied: float = 1.0,
 ) -> np.ndarray:
     """The figures, and what the replay needs beside them, by name, as an array of one row. `sms`: how many share L2 and DRAM;
     `atomics`: operations per cycle that all of them get done; `readers`: SMs that read a line, on average; `warps`: of a CTA; `cluster`: CTAs of one; `lines`: of
-    global memory that the launch reads."""
+    global memory that the launch reads; `few`: L2 serves each of the SMs as fast as it takes; `copied`: the part of what bulk copies
+    read that an SM has not read before."""
     part = sms / figures.sms
     # What several SMs read leaves L2 once for those that ask at the same time.
-    read = min(figures.l2_bandwidth_all * readers, figures.l2_bandwidth_shared)
+    together = 1.0 if few else readers
+    read = min(figures.l2_bandwidth_all * together, figures.l2_bandwidth_shared)
     # Half of the lines are in the other half of L2, until one of this half's SMs has read them.
-    read = 1 / (1 / read + figures.l2_crossing * (1 - 0.5**readers) / readers)
+    read = 1 / (1 / read + figures.l2_crossing * (1 - 0.5**together) / together)
 
     def share(alone: float, together: float) -> float:
         return max(alone, together * part)
@@ -213,7 +217,11 @@ def parameters(
         "shared_latency": figures.unit("shared").latency,
         "bulk_stores": figures.bulk_store_bandwidth_all / part,
         "remote_share": max(1.0, sms / figures.remote_together) if cluster > 2 else 1.0,
-        "dram_share": figures.dram_bandwidth / sms,
+        # Cycles of an SM's share for a byte. What several SMs read comes once for all of them.
+        "dram_read": sms / figures.dram_bandwidth / readers,
+        "dram_bulk": sms / figures.dram_bandwidth / readers * copied,
+        "dram_write": sms / figures.dram_bandwidth,
+        "dram_turn_now": sms / figures.dram_turn,
         "first_launch": figures.first_launch + figures.first_launch_all * part,
         "constant_near_now": figures.constant_near
         + part * (figures.start_trip + figures.start_trip_sub * min(4, warps)),

@@ -115,7 +115,8 @@ class Figures:
     l2_bandwidth_sm: float = 85  # one SM alone
     l2_bandwidth_all: float = 37  # per SM, all at once, every SM its own data
     l2_bandwidth_shared: float = 73  # per SM, all at once, all of them the same data
-    dram_bandwidth: float = 2180  # whole GPU: 4.32 TB/s at 1980 MHz
+    dram_bandwidth: float = 2369  # whole GPU, read or written: 4.69 TB/s at 1980 MHz (tools/data/dram)
+    dram_turn: float = 10000  # bytes written between reads for a cycle more of all that DRAM does
     l2_crossing: float = 0.014  # cycles more per byte and SM that comes from the other half of L2, with all SMs reading
     l2_line_alone: float = 1  # cycles of an SM's L2 port per line read, one SM alone
     l2_line_all: float = 1.65  # the same with all SMs reading
@@ -230,7 +231,7 @@ H200 = Figures(
 )
 # The same chip with HBM3: 3.35 TB/s in the place of 4.8 (data sheets), of which nine tenths are taken, too.
 H100 = replace(
-    H200, name="H100", source="the H200's, with the memory of the data sheet; judged by launches measured on an H100 SXM", dram_bandwidth=1523,
+    H200, name="H100", source="the H200's, with the memory of the data sheet; judged by launches measured on an H100 SXM", dram_bandwidth=1612,
     flag_fenced=415, fence_least=684, fence_port_gpu=96, constant_line_port_all=36, local_sector_all=2.4,
 )  # fmt: skip
 # Public: data sheets for sizes, rates and clocks; latencies and L2 bandwidth as in "Hardware features of different Nvidia

@@ -7,9 +7,18 @@ from typing import Any
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import LONG
 from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, DETOUR, LOAD, MATCH, SHARED, STORE
-from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS, CONSTANT_LINES, INF, WAYS, Machine, Total, Unit
+from ptxsim.profile.model.replay_state import (
+    CONSTANT_BLOCKS,
+    CONSTANT_LINES,
+    FROM_DRAM,
+    INF,
+    WAYS,
+    Machine,
+    Total,
+    Unit,
+)
 from ptxsim.profile.model.replay_units import work
-from ptxsim.profile.model.replay_writes import LOCAL_LINES, arrives, bits, send, write, write_cost
+from ptxsim.profile.model.replay_writes import LOCAL_LINES, arrives, bits, send, use_dram, write, write_cost
 
 LOCAL_WORDS = 22  # bits of a line's number that say which word of the warp it is
 FAR = 64  # entries of later blocks among which an access is looked for that the assembler has moved up
@@ -85,12 +94,9 @@ def load_line(
     work(m, Unit.L2, 0, from_l2, m.free[Unit.L2])
     m.totals[Total.L2_READ_SECTORS] += count
     arrive = from_l2 - 2 + p.l2_latency + p.l2_sector_latency * (count - 1) + p.l2_line_latency * place
-    if p.cold > 0 and not m.seen[line % len(m.seen)]:
-        m.seen[line % len(m.seen)] = True
-        from_dram = max(from_l2, m.free[Unit.DRAM])
-        m.free[Unit.DRAM] = from_dram + 128.0 / p.dram_share
-        work(m, Unit.DRAM, 0, from_dram, m.free[Unit.DRAM])
-        arrive = max(arrive, from_dram + p.dram_latency)
+    if p.cold > 0 and m.seen[line % len(m.seen)] == 0:
+        m.seen[line % len(m.seen)] = FROM_DRAM
+        arrive = max(arrive, use_dram(m, from_l2, 128.0 * p.dram_read) + p.dram_latency)
         m.totals[Total.DRAM_SECTORS] += 4
     if not bypass:
         if index < 0:

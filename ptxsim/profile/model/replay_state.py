@@ -28,6 +28,7 @@ LITE = len(Pipe)  # the other half of the FMA pipe
 # What comes in asynchronous groups: cp.async, bulk copies, products of a warpgroup; what the SM's tensor core does for the warp, moves
 # between registers and tensor memory.
 Async = IntEnum("Async", "COPIES BULKS PRODUCTS TENSOR MOVES", start=0)
+FROM_DRAM = 16  # of a line, beside a bit for each sector
 # Units that the sub-cores share, and the engines of a timeline: those, then the pipes of the sub-cores.
 Unit = IntEnum(
     "Unit",
@@ -42,8 +43,8 @@ ENGINES = [
 Count = IntEnum("Count", "SPANS WORK ISSUED USED_SLOTS CODED LOST WAITS", start=0)
 # Cycles of the shared-memory path, sectors, atomic operations, bytes, waits whose arrivals no trace holds.
 Total = IntEnum(
-    "Total", "SHARED_WAVEFRONTS L1_SECTORS L1_HIT_SECTORS L2_READ_SECTORS DRAM_SECTORS L2_WRITE_SECTORS ATOMICS BULK_BYTES "
-    "UNMATCHED_WAITS", start=0,
+    "Total", "SHARED_WAVEFRONTS L1_SECTORS L1_HIT_SECTORS L2_READ_SECTORS DRAM_SECTORS DRAM_WRITTEN L2_WRITE_SECTORS ATOMICS "
+    "BULK_BYTES UNMATCHED_WAITS", start=0,
 )  # fmt: skip
 
 STATE = record(
@@ -127,7 +128,7 @@ class Machine(NamedTuple):
     free: np.ndarray  # Unit: free from then on
     cache: np.ndarray
     open_lines: np.ndarray
-    seen: np.ndarray  # lines that came from DRAM
+    seen: np.ndarray  # of lines, where L2 does not hold all: FROM_DRAM, and which sectors have been written
     fetched: np.ndarray
     constants: np.ndarray  # of each line of the kernel's constants: when it is there, 0 for never read
     constant_cache: np.ndarray  # lines of indexed constants
@@ -164,7 +165,7 @@ def new_machine(
     return Machine(
         *code, entries, lines, np.zeros(len(entries), np.bool_), np.zeros(1, STATE), np.zeros(SLOTS, PLACE), *flags, ctas, starts, warps, np.zeros((SLOTS, slots), VALUE),
         np.zeros((len(Async), SLOTS), GROUP), np.zeros((len(Async), SLOTS, GROUPS)), subs, np.zeros((SUBS, 16)), np.zeros(SHARED_UNITS), cache, open_lines,
-        np.zeros(1 << 20 if p["cold"][0] else 1, np.bool_), fetched,
+        np.zeros(1 << 20 if p["cold"][0] else 1, np.uint8), fetched,
         np.zeros(128), constant_cache, np.zeros(CONSTANT_BLOCKS, np.bool_), np.zeros(objects + 1, OBJECT), np.zeros((sites + 1, 16)), np.zeros(16),
         np.zeros(len(Total)), np.empty((MOST_SPANS, 5)), np.empty((MOST_SPANS, 4)), np.empty((MOST_SPANS, 7)), np.zeros(len(Count), np.int64),
         np.full((SHARED_UNITS + 16, SUBS), -1, np.int64),

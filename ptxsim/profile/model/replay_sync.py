@@ -11,6 +11,7 @@ from ptxsim.profile.model.entries import ARRIVE, BULK, COMMIT, TENSOR, WAIT
 from ptxsim.profile.model.replay_memory import first_entry
 from ptxsim.profile.model.replay_state import GROUPS, SHARED_UNITS, SLOTS, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
+from ptxsim.profile.model.replay_writes import use_dram, written
 
 OF_CLUSTER = 2  # amounts of a barrier: from here on, it is one of the cluster
 AFTER_COPIES = 1  # amount of an mbarrier's arrival that comes when the thread's copies are done
@@ -96,12 +97,17 @@ def bulk(m: Machine, p: Any, w: int, i: int, now: float) -> None:
     m.totals[Total.BULK_BYTES] += size
     if o >= 0:
         finish = queue(m, Unit.TMA, now, size / min(p.bulk_bandwidth, p.l2_bandwidth))
+        if p.cold > 0:
+            finish = max(finish, use_dram(m, now, size * p.dram_bulk) + size * p.dram_bulk)
+            m.totals[Total.DRAM_SECTORS] += size * p.dram_bulk / p.dram_read / 32
         finish += p.bulk_tensor_latency if m.ops[i].amount == 1 else p.bulk_latency
         arrive(m, o, finish, finish + p.mbarrier_latency, SLOTS + Unit.TMA)
     else:
         # All SMs together write less than each of them could, as with stores; L2 takes in some before they notice.
         finish = queue(m, Unit.TMA, max(now, m.free[Unit.WRITTEN] - p.store_buffer), size / p.bulk_store_bandwidth)
         m.free[Unit.WRITTEN] = max(now, m.free[Unit.WRITTEN]) + size / p.bulk_stores
+        if p.cold > 0:
+            written(m, p, now, size)
         m.groups[Async.BULKS, w].last = max(m.groups[Async.BULKS, w].last, finish + p.bulk_store_latency)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxsim.profile.model.replay_state import OPEN_LINES, Machine, Total, Unit
+from ptxsim.profile.model.replay_state import FROM_DRAM, OPEN_LINES, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
 
 LOCAL_LINES = 1 << 51  # from here on, lines are of local memory: a word of all lanes each
@@ -39,6 +39,31 @@ def send(m: Machine, p: Any, begin: float, line: int, sectors: int, partly: bool
     return float(m.free[Unit.WRITES])
 
 
+def use_dram(m: Machine, begin: float, cycles: float) -> float:
+    """DRAM's share of the SM has so many cycles more to do, from when it is free on: returns when that is."""
+    begin = max(begin, m.free[Unit.DRAM])
+    m.free[Unit.DRAM] = begin + cycles
+    work(m, Unit.DRAM, 0, begin, m.free[Unit.DRAM])
+    return float(begin)
+
+
+def write_back(m: Machine, p: Any, begin: float, line: int, sectors: int) -> None:
+    """Sectors are written of memory that L2 does not hold in full: what of them has not been written before goes on to DRAM."""
+    place = line % len(m.seen)
+    new = bits(sectors & ~int(m.seen[place]))
+    if p.cold > 0 and new:
+        m.seen[place] |= FROM_DRAM | sectors
+        written(m, p, begin, 32.0 * new)
+
+
+def written(m: Machine, p: Any, begin: float, size: float) -> None:
+    """So many bytes go on to DRAM, which takes longer between reads. Stores wait where it is behind by more than L2 takes in."""
+    between_reads = m.totals[Total.DRAM_SECTORS] > m.totals[Total.DRAM_WRITTEN]
+    use_dram(m, begin, size * (p.dram_write + (p.dram_turn_now if between_reads else 0.0)))
+    m.totals[Total.DRAM_WRITTEN] += size / 32
+    m.free[Unit.WRITTEN] = max(m.free[Unit.WRITTEN], m.free[Unit.DRAM])
+
+
 def arrives(m: Machine, p: Any, begin: float, sectors: int) -> None:
     """A store of so many sectors to global memory: lines that have been sent before are not open any more."""
     if begin > m.state[0].sending:
@@ -61,6 +86,7 @@ def charge(m: Machine, unit: int, begin: float, more: float) -> None:
 
 def write(m: Machine, p: Any, begin: float, line: int, sectors: int, written: float, alone: bool) -> float:
     """So many bytes of sectors of a line of global memory are written; returns when they have left the SM. `alone`: the store has no other line."""
+    write_back(m, p, begin, line, sectors)
     for k in range(OPEN_LINES):
         if m.open_lines[k].line == line:
             return put_together(m, p, begin, k, sectors, written)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxsim.profile.model.entries import LOAD
+from ptxsim.profile.model.entries import BULK, LOAD
 from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.trace import Trace
 
@@ -25,6 +25,23 @@ def readers(trace: Trace, sms: int) -> tuple[float, int]:
     pairs = distinct(np.concatenate([lines * kept + sm, copied]))
     read = len(distinct(pairs // kept))
     return 1 + (len(pairs) / read - 1) * trace.modulus, read
+
+
+def touched(trace: Trace, figures: Figures) -> float:
+    """Lines of global memory that the kept SMs touch, as L2 has to hold them: what an SM of the other half reads is in both halves."""
+    by_access, copied = trace.lines >> 4, trace.copied // figures.sms
+    if 2 * (len(by_access) + len(copied)) * trace.modulus * figures.l1_line <= figures.l2_bytes:
+        return 0.0
+    shared_by, read = readers(trace, figures.sms)
+    lines = len(distinct(np.concatenate([by_access, copied])))
+    return lines + float(min(read, lines) * (1 - 0.5**shared_by))
+
+
+def copied_first(trace: Trace, figures: Figures) -> float:
+    """The part of what bulk copies of an SM read that it has not read before."""
+    entries = trace.entries
+    size = entries["cycles"][(entries["code"] == BULK) & (entries["object"] >= 0)].sum()
+    return min(1.0, len(trace.copied) * figures.l1_line / float(size)) if size else 1.0
 
 
 def places_of(first: np.ndarray, counts: np.ndarray) -> np.ndarray:

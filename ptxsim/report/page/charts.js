@@ -107,13 +107,14 @@
     node(186, 12, 110, 52, "L1", m.l1_sectors ? `${percent(m.l1_hit_sectors / m.l1_sectors)} hit` : "not used");
     node(186, 124, 110, 52, "shared memory", `${Page.number(m.shared_wavefronts)} cycles`);
     node(386, 12, 80, 164, "L2", "");
-    node(540, 12, 76, 164, "DRAM", m.dram_sectors ? "" : "L2 is warm");
+    node(540, 12, 76, 164, "DRAM", m.dram_sectors + m.dram_written ? "" : "L2 is warm");
     arrow(96, 186, 40, sector * m.l1_sectors, "loads through L1", true);
     arrow(96, 186, 152, 128 * m.shared_wavefronts, "shared-memory data path");
     arrow(296, 386, 40, sector * m.l2_read_sectors, "read from L2", true);
     arrow(96, 386, 98, sector * m.l2_write_sectors, "written to L2");
     arrow(296, 386, 152, m.bulk_bytes, "bulk and tensor copies (TMA)", true);
-    arrow(466, 540, 88, sector * m.dram_sectors, "read from DRAM", true);
+    arrow(466, 540, 68, sector * m.dram_sectors, "read from DRAM", true);
+    arrow(466, 540, 118, sector * m.dram_written, "written to DRAM");
   });
 
   // Cycles that each warp slot waited for each track that ended the wait.

@@ -1,0 +1,48 @@
+"""Streams over more memory than L2 holds, against those measured: what is read and what is written, by how much more takes longer."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+
+import numpy as np
+import pytest
+
+from ptxsim import Module
+from tests.helpers import ROOT
+
+FOLDER = ROOT / "tools" / "data" / "dram"
+THREADS = 256
+
+
+@cache
+def measured() -> dict[tuple[str, str, int], float]:
+    with (FOLDER / "measured.tsv").open() as lines:
+        rows = csv.DictReader(lines, delimiter="\t")
+        return {(row["gpu"], row["kernel"], int(row["mib"])): float(row["us"]) for row in rows}
+
+
+def predicted(gpu: str, name: str, mib: int):
+    kernel = Module.from_file(FOLDER / "kernels.ptx").kernel(name)
+    arrays = [np.zeros(mib << 18, np.float32) for _ in kernel.parameters]
+    return kernel.launch((mib << 20) // 16 // THREADS, THREADS, arrays, checks="none", profile=1, gpu=gpu).cycles
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gpu", ["H200", "H100"])
+@pytest.mark.parametrize("name", ["sum", "fill", "copy", "add"])
+def test_bandwidth(gpu, name):
+    """What the smaller one takes less: how long a launch takes beside its work is the same for both."""
+    small, large = 64, 128
+    more = predicted(gpu, name, large).time_us - predicted(gpu, name, small).time_us
+    assert more == pytest.approx(measured()[gpu, name, large] - measured()[gpu, name, small], rel=0.05)
+
+
+@pytest.mark.slow
+def test_what_is_read_and_written_is_told():
+    cycles = predicted("H200", "copy", 32)
+    assert (
+        cycles.memory["dram_sectors"] == cycles.memory["dram_written"] == pytest.approx((32 << 20) / 32 / 132, rel=0.02)
+    )
+    held = predicted("H200", "copy", 8)
+    assert held.memory["dram_sectors"] == held.memory["dram_written"] == 0
