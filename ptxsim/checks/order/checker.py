@@ -11,7 +11,7 @@ import numpy as np
 from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.order import state
 from ptxsim.checks.order.apart import meet
-from ptxsim.checks.order.cells import FREED, LEFT, UNFENCED, UNLIKE, UNMET
+from ptxsim.checks.order.cells import AHEAD, FREED, LEFT, UNFENCED, UNLIKE, UNMET
 from ptxsim.checks.order.entries import settle
 from ptxsim.checks.order.findings import Problem, findings_of
 from ptxsim.checks.order.scan import FIELDS, KINDS, scan
@@ -80,7 +80,7 @@ class OrderChecker(Observer):
             self._make_room(records[at])
         problems, self.order.n[state.COUNT] = self.found[: self.order.n[state.COUNT]], 0
         for row in problems.tolist():
-            if not row[8] and row[3] < self.reserved and row[0] not in (UNMET, UNLIKE, FREED, UNFENCED, LEFT):
+            if not row[8] and row[3] < self.reserved and row[0] not in (UNMET, UNLIKE, FREED, UNFENCED, LEFT, AHEAD):
                 continue
             key = row[0], row[1], row[2]
             times, first = self.problems.get(key, (0, tuple(row)))
@@ -129,7 +129,7 @@ class OrderChecker(Observer):
             free=np.arange(2 * slots - 1, -1, -1, dtype=np.int32), cluster=np.append(o.cluster, np.full(slots, NONE, np.int32)),
             **{name: _twice(getattr(o, name)) for name in (
                 "start", "threads", "live", "uniform", "row_of", "clock", "floor", "own", "far", "fence_row", "fence_time",
-                "fence_scope", "landing", "over", "waits", "landed", "covered_at", "need", "phase", "passing", "come", "came", "pending",
+                "fence_scope", "landing", "over", "waits", "landed", "landed_by", "covered_at", "need", "phase", "passing", "come", "came", "pending",
                 "cells", "reads", "updates", "lines", "warps", "tensors", "sent", "relaxed",
             )},
         )  # fmt: skip

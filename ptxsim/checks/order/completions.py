@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ptxsim.checks.order.clocks import first_row, lowest, own_row, share, sharing
+from ptxsim.checks.order.clocks import first_row, lowest, own_row, row_of, share, sharing
 from ptxsim.checks.order.edges import waiting_for
-from ptxsim.checks.order.state import COMPLETIONS, COPIED, INITS, NOW, Order
+from ptxsim.checks.order.state import COMPLETIONS, COPIED, INITS, NONE, NOW, Order
 from ptxsim.lanes import LANES
 from ptxsim.machine.memory import RANK_SHIFT
 
@@ -28,7 +28,29 @@ def completed_at(o: Order, address: int) -> int:
 
 def complete(o: Order, slot: int, lanes: int, address: int, is_odd: int) -> None:
     """Copies of lanes complete on an mbarrier: they write now, which the records after this one say."""
-    land_in(o, slot, lanes, int(o.n[COPIED]) + completed_at(o, address), is_odd)
+    place = completed_at(o, address)
+    if max(o.landed[slot, 0, place], o.landed[slot, 1, place]) <= o.start[slot]:
+        o.landed_by[slot, place] = address
+    elif o.landed_by[slot, place] != address:
+        o.landed_by[slot, place] = NONE
+    land_in(o, slot, lanes, int(o.n[COPIED]) + place, is_odd)
+
+
+def one_ahead(o: Order, slot: int, warp: int, lanes: int, address: int, is_odd: int) -> int:
+    """One of some lanes, which arrive in a phase, that does not know the copies of the phase before to be over; NONE if all do, or the
+    mbarrier shares its column."""
+    if o.n[COPIED] == o.n[INITS]:
+        return NONE
+    place, rest = completed_at(o, address), lanes
+    column, time = int(o.n[COPIED]) + place, int(o.landed[slot, 1 - is_odd, place])
+    if time <= o.start[slot] or o.landed_by[slot, place] != address:
+        return NONE
+    while rest:
+        lane = lowest(rest)
+        rest &= rest - 1
+        if o.clock[row_of(o, slot, warp * LANES + lane), column] < time:
+            return lane
+    return NONE
 
 
 def land_in(o: Order, slot: int, lanes: int, column: int, is_odd: int) -> None:

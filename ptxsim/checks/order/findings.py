@@ -13,6 +13,7 @@ from ptxsim.checks.changes import fences_after
 from ptxsim.checks.flags import lack_of_flag
 from ptxsim.checks.order import objects
 from ptxsim.checks.order.cells import (
+    AHEAD,
     EARLY,
     FREED,
     LEFT,
@@ -65,7 +66,7 @@ def findings_of(
     too_late = {
         read(reader, row)
         for key, (_, row) in problems.items()
-        if key[0] not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED, FREED, UNFENCED, LEFT, UNLIKE, EARLY)
+        if key[0] not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED, FREED, UNFENCED, LEFT, UNLIKE, EARLY, AHEAD)
         and not row[8]
         for store, reader in (key[1:], key[:0:-1])
         if writes(program.ops[store])
@@ -99,6 +100,9 @@ def findings_of(
                 access.reads for access in program.ops[other].accesses
             ):  # of atomics the first is an uninitialized-read itself
                 found.append(_perhaps_early(program, site, other, count, row, warps, named))
+        elif what == AHEAD:
+            if not any(key[0] in (RACE, RACE_IN_GLOBAL, UNWAITED) for key in problems):  # for want of the same wait
+                found.append(objects.ahead(program, site, other, count, row, named))
         elif what == LEFT:
             found.append(objects.left(program, site, other, count, row))
         elif what == UNFENCED:

@@ -36,6 +36,18 @@ def left(program: Program, site: int, end: int, count: int, row: tuple[int, ...]
     )  # fmt: skip
 
 
+def ahead(program: Program, site: int, init: int, count: int, row: tuple[int, ...], named: Named) -> Finding:
+    op, made = program.ops[site], program.ops[init]
+    return Finding(
+        "mbarrier-phase",
+        f"{op.opcode} may come before the phase that precedes it is over: nothing tells this thread that the copies of that phase of the "
+        f"mbarrier {named(row[3])} are complete",
+        op.line, op.column, len(op.opcode), count=count, warp=row[5], lane=row[6], labels=(Label.at(made, "initialised here"),),
+        notes=("in another order it counts for the phase before, with the bytes that it announces",),
+        help=f"before line {op.line} wait for that phase, or for the mbarrier by which those who have waited for it give the buffer back",
+    )  # fmt: skip
+
+
 def unfenced(program: Program, site: int, other: int, count: int, row: tuple[int, ...], warps: int) -> Finding:
     op, use = program.ops[site], program.ops[other]
     whose = "this warp" if row[5] == row[7] % warps else f"warp {row[7] % warps}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptxsim.checks.order.accesses import access
 from ptxsim.checks.order.barriers import arrive, barrier_number, came_unlike, has_not_met, leave, stray, sync_warp
 from ptxsim.checks.order.cells import (
+    AHEAD,
     OFFSET,
     UNLIKE,
     UNMET,
@@ -17,7 +18,7 @@ from ptxsim.checks.order.cells import (
     tell,
 )
 from ptxsim.checks.order.clocks import lowest
-from ptxsim.checks.order.completions import complete, go_on_completed, know, land_in, see_completed
+from ptxsim.checks.order.completions import complete, go_on_completed, know, land_in, one_ahead, see_completed
 from ptxsim.checks.order.departures import depart, read_by_copies
 from ptxsim.checks.order.edges import acquire_at, fence, release_at, same_address, shared_key
 from ptxsim.checks.order.entries import entry_at, forget, go_on, owner_of
@@ -253,6 +254,13 @@ def use_mbarriers(
         elif by_copy:
             complete(o, slot, part, address, is_odd)
         else:
+            lane = (
+                NONE
+                if flags & (FLAG_LANDED | FLAG_ISSUED | FLAG_CORE)
+                else one_ahead(o, slot, warp, part, address, is_odd)
+            )
+            if lane != NONE:
+                tell(o, found, AHEAD, site, int(made["site"]), address & OFFSET, slot, warp, lane, writer >> 5, False)
             go_on_completed(o, slot, address, is_odd)
             scope = bits >> SCOPE & 3
             arrive_in_phase(
