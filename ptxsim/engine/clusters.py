@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ptxsim.machine.cta import Cluster, Cta
+from ptxsim.machine.places import coordinates
 from ptxsim.machine.records import CtaRecord
 from ptxsim.machine.state import Machine
 
@@ -15,7 +16,7 @@ from ptxsim.machine.state import Machine
 def cluster_index(machine: Machine, number: int) -> tuple[int, int, int]:
     """Where the cluster of a number in launch order is. Clusters count x first, then y, then z."""
     nx, ny = (size // per for size, per in zip(machine.grid[:2], machine.cluster))
-    return number % nx, number // nx % ny, number // (nx * ny)
+    return coordinates(number, nx, ny)
 
 
 def ctas_of(machine: Machine, index: tuple[int, int, int]) -> Iterator[tuple[tuple[int, int, int], int]]:

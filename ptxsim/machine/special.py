@@ -10,6 +10,7 @@ import numpy as np
 from ptxsim.lanes import LANES
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import SHARED_RESERVED
+from ptxsim.machine.places import coordinates
 from ptxsim.machine.state import Machine, shared_start
 
 if TYPE_CHECKING:
@@ -60,8 +61,7 @@ def clock(machine: Machine) -> int:
 
 def _rank(cta: Cta) -> tuple[int, int, int]:
     x, y, _ = cta.cluster.shape
-    rank = cta.rank
-    return rank % x, rank // x % y, rank // (x * y)
+    return coordinates(cta.rank, x, y)
 
 
 def _clusters(machine: Machine) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from ptxsim.arrays import dtype_of
 from ptxsim.demangle import demangle, short_name, without_parameters
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.machine.memory import Allocation
+from ptxsim.machine.places import coordinates
 from ptxsim.programs import numba_arrays
 from ptxsim.session.arguments import parameter_bytes
 from ptxsim.session.inspect.lineage import lineage
@@ -269,8 +270,8 @@ class Remembered:
         if self.kernel.views:
             return f"program ({where}), warp {warp} lane {lane}"
         x, y, _ = self.launch.block
-        n = 32 * warp + lane
-        return f"block ({where}) thread ({n % x},{n // x % y},{n // (x * y)})"
+        thread = ",".join(map(str, coordinates(32 * warp + lane, x, y)))
+        return f"block ({where}) thread ({thread})"
 
     def _place(self, line: int) -> tuple[str, str]:
         """A line of the program's, and what is written there."""

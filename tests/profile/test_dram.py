@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ptxsim import Module
+from ptxsim.session.options import LaunchOptions
 from tests.helpers import ROOT
 
 FOLDER = ROOT / "tools" / "data" / "dram"
@@ -22,10 +23,12 @@ def measured() -> dict[tuple[str, str, int], float]:
         return {(row["gpu"], row["kernel"], int(row["mib"])): float(row["us"]) for row in rows}
 
 
-def predicted(gpu: str, name: str, mib: int):
+def predicted(gpu: str, name: str, mib: int, **how):
     kernel = Module.from_file(FOLDER / "kernels.ptx").kernel(name)
     arrays = [np.zeros(mib << 18, np.float32) for _ in kernel.parameters]
-    return kernel.launch((mib << 20) // 16 // THREADS, THREADS, arrays, checks="none", profile=1, gpu=gpu).cycles
+    grid = (mib << 20) // 16 // THREADS
+    options = LaunchOptions(grid=grid, block=THREADS, checks="none", profile=1, gpu=gpu, **how)
+    return kernel.run(arrays, options).cycles
 
 
 @pytest.mark.slow
@@ -47,3 +50,10 @@ def test_what_is_read_and_written_is_told():
     )
     held = predicted("H200", "copy", 8)
     assert held.memory["dram_sectors"] == held.memory["dram_written"] == 0
+
+
+@pytest.mark.slow
+def test_a_sample_of_the_ctas_says_that_l2_does_not_hold_all():
+    whole, sampled = (predicted("H200", "copy", 64, **how) for how in ({}, {"every": 33, "sample": True}))
+    assert sampled.memory["dram_written"] > 0
+    assert sampled.cycles == pytest.approx(whole.cycles, rel=0.1)

@@ -229,9 +229,9 @@ class Figures:
 H200 = Figures(
     "H200", "timing: measured on an H200 (SM clock 1980 MHz), newer figures on an H100 (tools/data)", 132, 1980
 )
-# The same chip with HBM3: 3.35 TB/s in the place of 4.8 (data sheets), of which nine tenths are taken, too.
+# The same chip with HBM3: 3.19 TB/s read in the place of 4.69 (tools/data/dram).
 H100 = replace(
-    H200, name="H100", source="the H200's, with the memory of the data sheet; judged by launches measured on an H100 SXM", dram_bandwidth=1612,
+    H200, name="H100", source="the H200's, with memory as measured on an H100 SXM; judged by launches measured there", dram_bandwidth=1612,
     flag_fenced=415, fence_least=684, fence_port_gpu=96, constant_line_port_all=36, local_sector_all=2.4,
 )  # fmt: skip
 # Public: data sheets for sizes, rates and clocks; latencies and L2 bandwidth as in "Hardware features of different Nvidia

@@ -11,7 +11,7 @@ from ptxsim.profile.model.entries import ARRIVE, BULK, COMMIT, TENSOR, WAIT
 from ptxsim.profile.model.replay_memory import first_entry
 from ptxsim.profile.model.replay_state import GROUPS, SHARED_UNITS, SLOTS, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
-from ptxsim.profile.model.replay_writes import use_dram, written
+from ptxsim.profile.model.replay_writes import to_dram, use_dram
 
 OF_CLUSTER = 2  # amounts of a barrier: from here on, it is one of the cluster
 AFTER_COPIES = 1  # amount of an mbarrier's arrival that comes when the thread's copies are done
@@ -107,7 +107,7 @@ def bulk(m: Machine, p: Any, w: int, i: int, now: float) -> None:
         finish = queue(m, Unit.TMA, max(now, m.free[Unit.WRITTEN] - p.store_buffer), size / p.bulk_store_bandwidth)
         m.free[Unit.WRITTEN] = max(now, m.free[Unit.WRITTEN]) + size / p.bulk_stores
         if p.cold > 0:
-            written(m, p, now, size)
+            to_dram(m, p, now, size)
         m.groups[Async.BULKS, w].last = max(m.groups[Async.BULKS, w].last, finish + p.bulk_store_latency)
 
 

@@ -53,10 +53,10 @@ def write_back(m: Machine, p: Any, begin: float, line: int, sectors: int) -> Non
     new = bits(sectors & ~int(m.seen[place]))
     if p.cold > 0 and new:
         m.seen[place] |= FROM_DRAM | sectors
-        written(m, p, begin, 32.0 * new)
+        to_dram(m, p, begin, 32.0 * new)
 
 
-def written(m: Machine, p: Any, begin: float, size: float) -> None:
+def to_dram(m: Machine, p: Any, begin: float, size: float) -> None:
     """So many bytes go on to DRAM, which takes longer between reads. Stores wait where it is behind by more than L2 takes in."""
     between_reads = m.totals[Total.DRAM_SECTORS] > m.totals[Total.DRAM_WRITTEN]
     use_dram(m, begin, size * (p.dram_write + (p.dram_turn_now if between_reads else 0.0)))

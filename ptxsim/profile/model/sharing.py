@@ -27,14 +27,16 @@ def readers(trace: Trace, sms: int) -> tuple[float, int]:
     return 1 + (len(pairs) / read - 1) * trace.modulus, read
 
 
-def touched(trace: Trace, figures: Figures) -> float:
-    """Lines of global memory that the kept SMs touch, as L2 has to hold them: what an SM of the other half reads is in both halves."""
+def exceeds_l2(trace: Trace, figures: Figures, share: float) -> bool:
+    """Whether a launch touches more lines of global memory than L2 holds, where what an SM of the other half reads is in both halves. share: how
+    many times as much the kept SMs have to do as the trace has of them."""
     by_access, copied = trace.lines >> 4, trace.copied // figures.sms
-    if 2 * (len(by_access) + len(copied)) * trace.modulus * figures.l1_line <= figures.l2_bytes:
-        return 0.0
+    held = figures.l2_bytes / (figures.l1_line * trace.modulus * share)
+    if 2 * (len(by_access) + len(copied)) <= held:
+        return False
     shared_by, read = readers(trace, figures.sms)
     lines = len(distinct(np.concatenate([by_access, copied])))
-    return lines + float(min(read, lines) * (1 - 0.5**shared_by))
+    return bool(lines + min(read, lines) * (1 - 0.5**shared_by) > held)
 
 
 def copied_first(trace: Trace, figures: Figures) -> float:

@@ -172,7 +172,7 @@ class NativeCluster:
                 rows = self.memory[rank * size : (rank + 1) * size]
                 self.warpgroups.append(warpgroups_of([WarpRecord.of(row) for row in rows]))
                 made.warpgroups = self.warpgroups[-1][0].address
-        self.fresh = bytes(self.ctas)
+        self.fresh = np.frombuffer(bytes(self.ctas), np.uint8)  # what the records of CTAs hold at first
         self.template = runner.template.copy()
         self.copies: list[np.ndarray] = []
         for number, row in enumerate(self.template):
@@ -189,14 +189,10 @@ class NativeCluster:
         """What native code makes a cluster of."""
         machine, made = self.machine, Clusters()
         made.looks = machine.checks == "all"
-        made.grid[:], made.cluster[:], made.multiprocessors = (
-            machine.grid,
-            machine.cluster,
-            multiprocessors(machine.target),
-        )
+        made.grid[:], made.cluster[:] = machine.grid, machine.cluster
+        made.multiprocessors = multiprocessors(machine.target)
         made.template, made.ctas = self.template.ctypes.data, self.ctas[0].address
-        self._fresh = np.frombuffer(bytes(self.ctas), np.uint8)
-        made.fresh, made.cta_bytes = self._fresh.ctypes.data, len(self._fresh)
+        made.fresh, made.cta_bytes = self.fresh.ctypes.data, len(self.fresh)
         made.shared_bytes, made.fill = len(self.shared[0]), machine.shared_fill
         if self.local is not None:
             made.local, made.local_bytes = self.local.ctypes.data, self.local.nbytes
@@ -228,9 +224,7 @@ class NativeCluster:
         most = launch.limits.max_steps
         left = self.runner.slice if most is None else min(self.runner.slice, most - self.machine.warp_instructions)
         try:
-            status = self.enter_for(
-                left, end, 0 if end != SPIN or self.python is not None else self.at + 1 + self.runner.ahead(launch)
-            )
+            status = self.enter_for(left, end, self._last(end, launch))
         except Fault as fault:  # of an operation that native code has left to the interpreter
             assert self.engine.current is not None
             raise Stopped(fault_finding(fault, self.engine.current, self._warp())) from fault
@@ -244,6 +238,11 @@ class NativeCluster:
             for each in self.python.cluster.ctas if self.python is not None else ():
                 tensor_memory.look_over(self.machine, each)
         return Outcome(status)
+
+    def _last(self, end: int, launch: Launch) -> int:
+        """Before which place clusters may follow this one. Each has rounds up to the same one, which is all that one may have only if
+        this one has begun with the slice."""
+        return self.at + 1 + self.runner.ahead(launch) if end == SPIN and self.python is None else 0
 
     def _order(self, cta: Cta) -> list[Warp]:
         """The warps of the CTA that runs, in the order of their turns in this round."""

@@ -15,6 +15,7 @@ from ptxsim.jit.export import address_of, fill_bytes, move_bytes, view
 from ptxsim.jit.record import I32, I64, Record, record
 from ptxsim.lanes import LANES
 from ptxsim.machine.mbarrier_state import is_left_over
+from ptxsim.machine.places import coordinates
 from ptxsim.machine.records import CtaRecord, MBarrierTable, WarpRecord
 from ptxsim.machine.warpgroup import WARPS, WarpgroupRecord
 
@@ -48,48 +49,49 @@ class Clusters(Record):
 @body
 def clusters(context: Context) -> I32:
     """As `rounds`, and if a cluster ends those that follow it, up to the slice's end: how the last one left."""
-    all = view(context.clusters, Clusters, 1)[0]
-    if all.has_begun == 0:
-        begin(context, all)
+    series = view(context.clusters, Clusters, 1)[0]
+    if series.has_begun == 0:
+        begin(context, series)
     while True:
         status = rounds(context)
-        if status != Outcome.ENDED or all.at + 1 >= all.end or context.count > context.end_count:
+        if status != Outcome.ENDED or series.at + 1 >= series.end or context.count > context.end_count:
             return status
-        if all.looks != 0 and leaves_phases(all):
+        if series.looks != 0 and leaves_phases(series):
             return status
-        all.at += 1
-        begin(context, all)
+        series.at += 1
+        begin(context, series)
 
 
-def begin(context: Context, all: Clusters) -> None:
+def begin(context: Context, series: Clusters) -> None:
     """The state before the first instruction."""
-    all.has_begun = 1
+    series.has_begun = 1
     context.cursor, context.moved, context.rounds, context.polled, context.flying = 0, 0, 0, 0, 0
-    move_bytes(all.ctas, all.fresh, all.cta_bytes)
-    move_bytes(context.warps, all.template, context.warp_count * context.stride)
-    if all.local_bytes != 0:
-        fill_bytes(all.local, 0, all.local_bytes)
-    number, size = view(all.numbers, np.int64, UNKNOWN)[all.at], context.warp_count // context.cta_warps
-    columns, rows = all.grid[0] // all.cluster[0], all.grid[1] // all.cluster[1]
+    move_bytes(series.ctas, series.fresh, series.cta_bytes)
+    move_bytes(context.warps, series.template, context.warp_count * context.stride)
+    if series.local_bytes != 0:
+        fill_bytes(series.local, 0, series.local_bytes)
+    number, size = view(series.numbers, np.int64, UNKNOWN)[series.at], context.warp_count // context.cta_warps
+    wide, high, deep = coordinates(number, series.grid[0] // series.cluster[0], series.grid[1] // series.cluster[1])
     place = [0] * len(PLACES)
-    place[3] = number % columns
-    place[4] = number // columns % rows
-    place[5] = number // (columns * rows)
+    place[3], place[4], place[5] = wide, high, deep
     for rank in range(size):
-        place[0] = place[3] * all.cluster[0] + rank % all.cluster[0]
-        place[1] = place[4] * all.cluster[1] + rank // all.cluster[0] % all.cluster[1]
-        place[2] = place[5] * all.cluster[2] + rank // (all.cluster[0] * all.cluster[1])
-        linear = place[0] + all.grid[0] * (place[1] + all.grid[1] * place[2])
-        place[6] = linear % all.multiprocessors
+        x, y, z = coordinates(rank, series.cluster[0], series.cluster[1])
+        place[0], place[1], place[2] = (
+            wide * series.cluster[0] + x,
+            high * series.cluster[1] + y,
+            deep * series.cluster[2] + z,
+        )
+        linear = place[0] + series.grid[0] * (place[1] + series.grid[1] * place[2])
+        place[6] = linear % series.multiprocessors
         first = context.warps + rank * context.cta_warps * context.stride
         warps = view(first, WarpRecord, context.cta_warps, context.stride)
-        fill_bytes(warps[0].shared, all.fill, all.shared_bytes)
+        fill_bytes(warps[0].shared, series.fill, series.shared_bytes)
         begin_objects(view(warps[0].owner, CtaRecord, 1)[0], context.cta_warps)
         for warp in range(context.cta_warps):
             warps[warp].cta = linear
             for special in range(len(PLACES)):
-                if all.places[special] != 0:
-                    lanes = view(address_of(warps[warp]) + all.places[special], np.uint32, LANES)
+                if series.places[special] != 0:
+                    lanes = view(address_of(warps[warp]) + series.places[special], np.uint32, LANES)
                     for lane in range(LANES):
                         lanes[lane] = place[special]
 
@@ -104,9 +106,9 @@ def begin_objects(cta: CtaRecord, warps: int) -> None:
             fill_bytes(address_of(groups[group]), 0, FORGOTTEN)
 
 
-def leaves_phases(all: Clusters) -> bool:
+def leaves_phases(series: Clusters) -> bool:
     """Whether the cluster leaves phases of mbarriers that have begun and are not over: Python says which."""
-    cta = view(all.ctas, CtaRecord, 1)[0]
+    cta = view(series.ctas, CtaRecord, 1)[0]
     while True:
         if cta.mbarriers != 0:
             table = view(cta.mbarriers, MBarrierTable, 1)[0]
