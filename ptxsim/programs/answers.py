@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ptxsim.diagnostic import PtxError
@@ -21,6 +22,17 @@ _MOST_LAUNCHES = 64
 _MOST_COPIES = 256
 
 
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """A launch that is remembered, the bytes of its memory, and what that was a copy of. moved: where that is, if another launch gave the
+    same that is not made again."""
+
+    launch: Remembered
+    size: int
+    hosts: Hosts
+    moved: Callable[[Hosts], Hosts] = dict
+
+
 class Answers:
     """Answers the questions of `--why` as launches come, and who wrote what a comparison of the program's finds wrong."""
 
@@ -31,7 +43,7 @@ class Answers:
         self._copies: deque[tuple[int, int, int]] = deque(
             maxlen=_MOST_COPIES
         )  # to the host: address there, on the device, bytes
-        self._past: deque[tuple[Remembered, Hosts, int]] = deque(maxlen=_MOST_LAUNCHES)
+        self._past: deque[_Past] = deque(maxlen=_MOST_LAUNCHES)
 
     def before(
         self, kernel: Kernel, args: Sequence[bytes], options: LaunchOptions, number: int, hosts: Hosts | None
@@ -52,10 +64,16 @@ class Answers:
 
     def _remember(self, launch: Remembered, hosts: Hosts) -> None:
         size = sum(allocation.size for allocation in launch.memory.allocations)
-        while self._past and sum(size for _, _, size in self._past) + size > _MOST_BYTES:
+        while self._past and sum({p.launch.number: p.size for p in self._past}.values()) + size > _MOST_BYTES:
             self._past.popleft()
         if size <= _MOST_BYTES:
-            self._past.append((launch, hosts, size))
+            self._past.append(_Past(launch, size, hosts))
+
+    def again(self, number: int | None, moved: Callable[[Hosts], Hosts]) -> None:
+        """A launch would do what the one of this number has done, and is not made. moved: where its storages are, of where that one's were."""
+        past = next((past for past in self._past if past.launch.number == number), None)
+        if past is not None:
+            self._past.append(replace(past, moved=moved))
 
     def _tell(self, launch: Remembered) -> list[str]:
         from ptxsim.programs.why import parse_question
@@ -90,12 +108,11 @@ class Answers:
         """Of an element in the host's memory that a launch may have written, in lines; None where none that is remembered has."""
         copies = ((host, device, size) for host, device, size in reversed(self._copies))
         copied = next((device + address - host for host, device, size in copies if host <= address < host + size), None)
-        for launch, hosts, _ in reversed(self._past):
-            places = (
-                device + address - host for host, (device, size) in hosts.items() if host <= address < host + size
-            )
+        for past in reversed(self._past):
+            hosts = past.moved(past.hosts).items()
+            places = (device + address - host for host, (device, size) in hosts if host <= address < host + size)
             place = next(places, copied)
-            told = launch.told_at(place) if place is not None else None
+            told = past.launch.told_at(place) if place is not None else None
             if told is not None:
                 return told
         return None

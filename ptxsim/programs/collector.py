@@ -89,13 +89,14 @@ class Collector:
                 self.runs.append(run)
         return run
 
-    def repeat(self, kernel: Kernel, run: Run) -> None:
-        """A launch gives what one has given that came here before."""
+    def repeat(self, kernel: Kernel, run: Run, moved: Callable[[Hosts], Hosts]) -> None:
+        """A launch gives what one has given that came here before. moved: where its storages are, of where that one's were."""
         if self.launches == self.wanted.launches:
             self._end()
         number, is_wanted = self.launches, self._next_is_wanted(kernel.name)
         self.launches += 1
         if is_wanted:
+            self.answers.again(run.launch, moved)
             self._record({"launch": number, SAME_AS: run.launch}, ())
             if self.keep:
                 self.runs.append(run)

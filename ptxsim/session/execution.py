@@ -14,7 +14,7 @@ import numpy as np
 from ptxsim.checks.active_masks import uses_of_active_masks
 from ptxsim.checks.echoes import without_echoes, without_overflows_of_missing_waits
 from ptxsim.checks.registers import unwritten_reads
-from ptxsim.diagnostic import Finding
+from ptxsim.diagnostic import DOUBTFUL, Finding
 from ptxsim.engine.grid import Hook
 from ptxsim.engine.program.operation import Program, families
 from ptxsim.engine.turns import Limits
@@ -79,6 +79,8 @@ def execute(
             if is_worth_it(launch, machine, findings):
                 look = partial(_look, launch, before, start, shared_is_set)
                 findings += on_another_schedule(launch, machine, look)
+        else:
+            findings = [finding for finding in findings if finding.level != DOUBTFUL]
         outputs = launch.copy_out()
     finally:
         launch.release()

@@ -17,7 +17,8 @@ from triton.backends.driver import DriverBase
 
 from ptxsim.cuda.runtime.properties import values
 from ptxsim.machine.state import max_shared_bytes
-from ptxsim.profile.lowering.lower import registers_of
+from ptxsim.profile.lowering.spills import most_registers
+from ptxsim.profile.sass.machine import resources_of
 from ptxsim.programs.collector import Collector
 from ptxsim.programs.comparisons import ask
 from ptxsim.session.device import Device
@@ -61,10 +62,18 @@ class Utils:
 
     def load_binary(self, name: str, ptx: bytes, shared: int, device: int) -> tuple[Module, Kernel, int, int, int]:
         """(module, function, registers, spills, the most threads): what a kernel's PTX is once it is loaded."""
-        module = self.device.module(Module.from_text(bytes(ptx).decode(), f"{name}.ptx"))
+        text, target = bytes(ptx).decode(), self.device.target.name
+        module = self.device.module(Module.from_text(text, f"{name}.ptx"))
         kernel = module.kernel(name)
-        program = kernel.program(self.device.target.name)
-        return module, kernel, registers_of(program, self.device.target.name), 0, MOST_THREADS
+        most = most_registers(kernel.function.directives)
+        registers, local = resources_of(kernel.program(target), text, name, target, most)
+        return (
+            module,
+            kernel,
+            registers,
+            local // 4,
+            MOST_THREADS,
+        )  # spills, as Triton counts them: words of local memory
 
     def unload_module(self, module: Module) -> None:
         """Triton has no more use for it."""

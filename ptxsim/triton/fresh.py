@@ -94,7 +94,12 @@ def copy_of(storage: torch.UntypedStorage) -> torch.Tensor:
 def is_equal(storage: torch.UntypedStorage, contents: torch.Tensor) -> bool:
     """Whether these bytes lie in a storage."""
     size = storage.nbytes()
-    return size == contents.nbytes and not _compare(storage.data_ptr(), _ADDRESS(contents), size)
+    return size == contents.nbytes and is_same(storage.data_ptr(), _ADDRESS(contents), size)
+
+
+def is_same(one: int, other: int, size: int) -> bool:
+    """Whether the same bytes lie at two addresses in the host's memory."""
+    return not _compare(one, other, size)
 
 
 FRESH = Fresh()

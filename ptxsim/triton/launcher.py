@@ -78,8 +78,9 @@ class Launcher:
         may_repeat = not (by_sample or in_full or clock.repeating) and self._may_repeat(kernel)
         launch, repeats = Launch((kernel, options), args) if may_repeat else None, self.storages.repeats
         if launch is not None and (known := repeats.find(launch)) is not None:
-            self.collector.repeat(kernel, known)
-            self._tell(kernel, known)
+            run, moved = known
+            self.collector.repeat(kernel, run, moved)
+            self._tell(kernel, run)
             return
         with repeats.remembered(launch) as runs:
             runs.append(self._execute(grid, stream, kernel, args, options, by_sample))
@@ -106,6 +107,7 @@ class Launcher:
                     f"{kernel.name} takes {len(parameters)} parameters, Triton's signature has {len(values)}"
                 )
             passed = [_bytes(kind, value, size_of(p)) for p, (kind, value) in zip(parameters, values)]
+            self.storages.clear()  # what is none of this launch's
             samples, written, touched = self.storages.samples, {}, set[int]()
             if samples is not None:
                 touched = placed.touched([value for kind, value in values if kind != "*" and isinstance(value, int)])

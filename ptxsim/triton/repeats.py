@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
+from ptxsim.programs.answers import Hosts
 from ptxsim.session.run import Run
 from ptxsim.triton.fresh import FRESH, copy_of, is_equal, storage_of
 
@@ -27,9 +29,11 @@ _SPEED = 1e9  # bytes that are compared and copied in a second
 
 @dataclass(slots=True)
 class _Known:
-    """What a launch has done: by number of the storage, what lay there (None: it was fresh) and what it has left (None: the same)."""
+    """What a launch has done: by number of the storage, where it was in the host's memory, what lay there (None: it was fresh) and what
+    it has left (None: the same)."""
 
     run: Run
+    hosts: list[int]
     before: list[torch.Tensor | None]
     after: list[torch.Tensor | None]
 
@@ -54,15 +58,15 @@ class Repeats:
         self._kinds: dict[Hashable, _Kind] = {}  # in order of their last use
         self._kept = 0  # bytes
 
-    def find(self, launch: Launch) -> Run | None:
-        """What a launch gives, if that is known; what it leaves is put in its place."""
+    def find(self, launch: Launch) -> tuple[Run, Moved] | None:
+        """What a launch gives, if that is known, and where; what it leaves is put in its place."""
         kind = self._kinds.get(launch.key)
         if kind is None or kind.known is None or not launch.is_as(kind.known.before):
             return None
         self._kinds[launch.key] = self._kinds.pop(launch.key)
         kind.misses = 0
         launch.put(kind.known.after)
-        return kind.known.run
+        return kind.known.run, Moved(kind.known.hosts, launch)
 
     @contextmanager
     def remembered(self, launch: Launch | None) -> Iterator[list[Run]]:
@@ -88,7 +92,7 @@ class Repeats:
         kind.seconds = seconds
         if before is not None and runs and runs[0].stopped_at is None and launch.is_worth(seconds):
             kind.misses += 1
-            self._keep(kind, _Known(runs[0], before, launch.changes(before)))
+            self._keep(kind, _Known(runs[0], [*launch.tensors], before, launch.changes(before)))
 
     def _keep(self, kind: _Kind, known: _Known) -> None:
         self._forget(kind)
@@ -178,6 +182,22 @@ class Launch:
         for tensor, contents in zip(self.tensors.values(), after, strict=True):
             if contents is not None:
                 FRESH.fill(tensor, contents)
+
+
+class Moved:
+    """Where the storages of a launch that has run are those of one like it."""
+
+    def __init__(self, before: Sequence[int], launch: Launch):
+        self._storages = [
+            (host, StorageWeakRef(storage))
+            for host, tensor in zip(before, launch.tensors.values(), strict=True)
+            if (storage := storage_of(tensor)) is not None
+        ]
+
+    def __call__(self, hosts: Hosts) -> Hosts:
+        """Those that are still there. hosts: of the launch that has run."""
+        living = ((host, torch.UntypedStorage._new_with_weak_ptr(weak.cdata)) for host, weak in self._storages)
+        return {storage.data_ptr(): hosts[host] for host, storage in living if storage is not None and host in hosts}
 
 
 def _frozen(value: Any) -> Hashable:

@@ -23,7 +23,7 @@ from ptxsim.machine.memory import Allocation
 from ptxsim.session.device import Device
 from ptxsim.session.foreign_arguments import dtype_of_torch
 from ptxsim.session.views import View
-from ptxsim.triton.fresh import FRESH, storage_of
+from ptxsim.triton.fresh import FRESH, is_same, storage_of
 from ptxsim.triton.repeats import Repeats
 from ptxsim.triton.sampling import Samples
 
@@ -132,14 +132,28 @@ class Storages:
         self.samples: Samples | None = None  # while a benchmark runs
         self.repeats = Repeats()
         self.kept: dict[int, tuple[Any, Place]] = {}  # whose addresses the program has, by address in the host's memory
+        self.are_staying = False  # the next launch may well take the same: a trial of the autotuner's is one of many
+        self._stays: dict[tuple[int, int], Place] = {}  # of the last launch, by address in the host's memory and bytes
 
     def place(self, host: int, size: int, name: str) -> Place:
         """A copy of a storage in device memory."""
         slack = host % EVEN
-        allocation = self.device.memory.allocate(name, size + slack)
-        place = Place(_memory(host, size), allocation, allocation.address + slack)
-        self._on_device(place)[:] = place.host
+        place = self._stays.pop((host, size), None)
+        if place is None:
+            allocation = self.device.memory.allocate(name, size + slack)
+            place = Place(_memory(host, size), allocation, allocation.address + slack)
+        place.allocation.name = name
+        if not self._is_as_on_device(place):
+            self._on_device(place)[:] = place.host
         return place
+
+    def _is_as_on_device(self, place: Place) -> bool:
+        return is_same(place.host.ctypes.data, self._on_device(place).ctypes.data, len(place.host))
+
+    def clear(self) -> None:
+        """Free what stays in device memory for the next launch to find it there."""
+        while self._stays:
+            self.device.memory.free(self._stays.popitem()[1].allocation)
 
     def _on_device(self, place: Place) -> np.ndarray:
         return self.device.memory.view(place.allocation)[-len(place.host) :]
@@ -163,9 +177,13 @@ class Storages:
             yield placed
         finally:
             for host, place in placed.places.items():
-                if placed.is_kept and not np.array_equal(place.host, self._on_device(place)):
+                if placed.is_kept and not self._is_as_on_device(place):
                     place.host[:] = self._on_device(place)  # what is only read may lie where no code may write
-                if host not in self.kept:
+                if host in self.kept:
+                    continue
+                if self.are_staying:
+                    self._stays[host, len(place.host)] = place
+                else:
                     self.device.memory.free(place.allocation)
 
     def hold(self, hosts: Collection[int]) -> dict[int, torch.UntypedStorage]:

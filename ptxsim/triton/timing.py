@@ -50,13 +50,13 @@ class Clock:
     def trial(self, call: Callable[[], Any], *given: Any, **more: Any) -> Any:
         """A benchmark of the autotuner's: of kernels whose CTAs do not notice, only a sample of the CTAs is run. It takes no time of what is
         measured around it: programs measure what has been tuned."""
-        before = self.now
+        before, self.storages.are_staying = self.now, True
         self.trying += 1
         try:
             return self.benchmark(call, *given, **more)
         finally:
             self.trying -= 1
-            self.now = before
+            self.now, self.storages.are_staying = before, False
 
     def add(self, run: Run) -> None:
         """A launch is over."""

@@ -12,8 +12,8 @@ from ptxsim.profile.lowering.emulated import DETOURS
 from ptxsim.profile.lowering.lower import lower
 from ptxsim.profile.lowering.machine_code import Kind
 from ptxsim.profile.lowering.regions import merged
-from ptxsim.profile.sass import machine
-from ptxsim.profile.sass.listing import read_listing
+from ptxsim.profile.sass import machine, tools
+from ptxsim.profile.sass.listing import Listing, read_listing, read_resources
 from ptxsim.profile.sass.machine import listing_of, machine_code
 from ptxsim.profile.sass.marks import marked
 
@@ -163,3 +163,25 @@ def test_a_vector_read_in_pieces_is_one_turn_of_a_loop_and_reads_its_lines_anew(
     assert set(loads) == {"LDG.E.STRONG.GPU"} and cycles.assembled == 1
     assert cycles.cycles > turns / 4 * cycles.machine_code.figures.l2_latency  # four turns are one of the assembler's
     assert cycles.memory["l2_read_sectors"] == 2 * turns * lines * 4
+
+
+def test_registers_and_local_memory_want_the_assembler_alone(monkeypatch, tmp_path):
+    ptxas = tmp_path / "ptxas"
+    said = SAID.replace("0 bytes stack frame", "48 bytes stack frame")
+    ptxas.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}\nEND\n")
+    ptxas.chmod(0o755)
+    program = Module.from_file(DATA / "sum_loop.ptx").kernel().program("sm_90a")
+
+    def resources():
+        return machine.resources_of(program, (DATA / "sum_loop.ptx").read_text(), "sum_loop", "sm_90a", most=255)
+
+    estimate = resources()
+    monkeypatch.setattr(tools, "_tool", lambda name: ptxas if name == "ptxas" else None)
+    assert resources() == (read_resources_of(said), 48)
+    assert estimate == (lower(merged(program)).registers, 0)
+
+
+def read_resources_of(said):
+    found = Listing()
+    read_resources(said, "sum_loop", found)
+    return found.registers

@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 from triton import knobs  # noqa: E402
 
 from tests.helpers import SAMPLES  # noqa: E402
-from tests.triton.programs.kernels import add  # noqa: E402
+from tests.triton.programs.kernels import add, add_kernel  # noqa: E402
 
 SCRIPT = """
 import torch, triton
@@ -49,6 +49,14 @@ def test_every_type_of_tensor_is_taken_as_it_lies(kind):
         else:
             add(x, x, out)
             assert (out == x + x).all()
+
+
+def test_registers_and_spills_are_the_assemblers(monkeypatch):
+    monkeypatch.setattr("ptxsim.triton.driver.resources_of", lambda *program: (33, 40))  # bytes of local memory
+    x, out = torch.rand(100), torch.zeros(100)
+    with ptxsim.triton.active():
+        kernel = add_kernel[(1,)](x, x, out, 100, BLOCK=128)
+        assert (kernel.n_regs, kernel.n_spills) == (33, 10)
 
 
 def test_addresses_that_the_program_asks_for_stay_valid():

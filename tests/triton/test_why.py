@@ -11,7 +11,7 @@ import triton.language as tl  # noqa: E402  # once it is known that it can be im
 from ptxsim.programs import comparisons  # noqa: E402
 from ptxsim.programs.collector import Collector  # noqa: E402
 from ptxsim.programs.wanted import Wanted  # noqa: E402
-from ptxsim.triton import _driver  # noqa: E402
+from ptxsim.triton import _driver, repeats  # noqa: E402
 
 
 @triton.jit
@@ -106,6 +106,36 @@ def test_a_comparison_that_fails_is_told_of(ask, monkeypatch):
         and "28 of 28 elements are wrong, every one" in said[0]
     )
     assert "out_ptr[4] is" in said[1] and "launch 0" in said[1] and "depends on x_ptr[:,4]" in said[1]
+
+
+def test_a_launch_that_was_not_made_again_is_told_of(ask, monkeypatch):
+    monkeypatch.setattr(comparisons, "_is_listening", [True])
+    monkeypatch.setattr(comparisons, "_asked", [])
+    monkeypatch.setattr(comparisons, "_told", [])
+    monkeypatch.setattr(repeats, "_SPEED", 1e30)  # small launches, too, are known
+    close = comparisons._listening(torch.testing.assert_close)
+    x = torch.rand(32, 32)
+
+    def program(collector):
+        collector.keep = True
+        outs = [row_sums_of(x) for _ in range(4)]
+        outs[3].zero_()
+        row_maxima[(4,)](outs[3], x, 20, BLOCK=32)
+        row_sums_of(x)  # after it, as the first
+        assert len({id(run) for run in collector.runs}) == 2
+        for out in outs[2:]:
+            with pytest.raises(AssertionError):
+                close(out, x.sum(1))
+
+    _, rows, _, maxima = ask(program)
+    assert "out_ptr[0] is" in rows and "row_sums, launch 0" in rows and "depends on x_ptr[:,0]" in rows
+    assert "row_maxima, launch 4" in maxima
+
+
+def row_sums_of(x):
+    out = torch.zeros(32)
+    row_sums[(32,)](out, x, 32, 32, BLOCK=32)
+    return out
 
 
 def test_a_launch_that_is_measured_by_a_sample_is_not_remembered(ask, monkeypatch):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from ptxsim.engine.program.operation import Program
+from ptxsim.profile.lowering.lower import lowered
 from ptxsim.profile.lowering.machine_code import BARRIERS, Kind, MachineOp, MachineProgram, Segment
 from ptxsim.profile.sass.cubin import given_code
 from ptxsim.profile.sass.listing import Listing, read_listing, read_resources
 from ptxsim.profile.sass.marks import marked
 from ptxsim.profile.sass.segments import ANCHORS, SMALL, Block, Matching
-from ptxsim.profile.sass.tools import NoMachineCode, assembled
+from ptxsim.profile.sass.tools import NoMachineCode, assembled, said_of
 from ptxsim.profile.sass.translate import bank_reads, translated
 
 
@@ -33,6 +35,17 @@ def listing_of(
     if called is not None:
         raise NoMachineCode(f"it calls {called}, whose code is not followed")
     return listing, sites
+
+
+def resources_of(program: Program, text: str, function: str, target: str, most: int) -> tuple[int, int]:
+    """(registers, bytes of local memory) of a thread: as the assembler says where there is one, else the lowering's estimate of registers,
+    `most` at most."""
+    found = Listing()
+    with suppress(NoMachineCode):
+        read_resources(said_of(marked(text, program.ops)[0], target), function, found)
+    if found.registers:
+        return found.registers, found.stack
+    return lowered(program, target, frozenset(), most).registers, 0
 
 
 def machine_code(

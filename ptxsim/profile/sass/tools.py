@@ -33,16 +33,16 @@ def assembled(text: str, target: str) -> tuple[str, str]:
     if ptxas is None or nvdisasm is None:
         missing = " and ".join(name for name, path in (("ptxas", ptxas), ("nvdisasm", nvdisasm)) if path is None)
         raise NoMachineCode(f"{missing} not found")
-    digest = hashlib.blake2b(digest_size=20)
-    for part in ("sass", version(ptxas), version(nvdisasm), target, text):
-        digest.update(part.encode() + b"\0")
-    store, key = ObjectStore(), digest.hexdigest()
-    known = store.get(key)
-    if known is None:
-        known = _SPLIT.join(_assemble(ptxas, nvdisasm, text, target)).encode()
-        store.put(key, known)
-    said, _, listing = known.decode().partition(_SPLIT)
+    said, _, listing = _remembered(ptxas, nvdisasm, text, target).partition(_SPLIT)
     return said, listing
+
+
+def said_of(text: str, target: str) -> str:
+    """What ptxas -v says of a PTX text; no disassembler is needed. Raises NoMachineCode."""
+    ptxas = _tool("ptxas")
+    if ptxas is None:
+        raise NoMachineCode("ptxas not found")
+    return _remembered(ptxas, _tool("nvdisasm"), text, target).partition(_SPLIT)[0]
 
 
 def disassembled(cubin: Path) -> str:
@@ -53,13 +53,26 @@ def disassembled(cubin: Path) -> str:
     return _run([nvdisasm, "-c", "-hex", cubin]).stdout
 
 
-def _assemble(ptxas: Path, nvdisasm: Path, text: str, target: str) -> tuple[str, str]:
+def _remembered(ptxas: Path, nvdisasm: Path | None, text: str, target: str) -> str:
+    digest = hashlib.blake2b(digest_size=20)
+    for part in ("sass", version(ptxas), version(nvdisasm) if nvdisasm else "", target, text):
+        digest.update(part.encode() + b"\0")
+    store, key = ObjectStore(), digest.hexdigest()
+    known = store.get(key)
+    if known is None:
+        known = _assemble(ptxas, nvdisasm, text, target).encode()
+        store.put(key, known)
+    return known.decode()
+
+
+def _assemble(ptxas: Path, nvdisasm: Path | None, text: str, target: str) -> str:
+    """What both say; without a disassembler, what ptxas does."""
     with tempfile.TemporaryDirectory() as folder:
         source, cubin = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         source.write_text(text)
         said = _run([ptxas, "-v", "-lineinfo", f"-arch={target}", source, "-o", cubin])
-        shown = _run([nvdisasm, "-c", "-hex", "-g", cubin])
-        return said.stderr + said.stdout, shown.stdout
+        shown = _run([nvdisasm, "-c", "-hex", "-g", cubin]).stdout if nvdisasm else ""
+        return said.stderr + said.stdout + _SPLIT + shown
 
 
 def _run(command: list[str | Path]) -> subprocess.CompletedProcess[str]:

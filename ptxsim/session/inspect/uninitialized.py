@@ -38,7 +38,10 @@ class Repetitions:
 
     @property
     def are_wanted(self) -> bool:
-        """Whether the program or the arguments ask for one, as far as is known before the first pass."""
+        """Whether the program or the arguments ask for one, as far as is known before the first pass. What a sample computes is not used, and its
+        memory may be large: only where it has all checks."""
+        if self.launch.may_be_sampled and self.launch.checks != "all":
+            return False
         return bool(self._doubles or self._doubtful or self._accumulators or self._may_stray)
 
     @property

@@ -15,6 +15,7 @@ from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 from tests.triton.programs.blackwell import numbers
 
+store_tile = getattr(tma, "async_store", None) or tma.async_copy_shared_to_global  # until Triton 3.8
 KINDS = {torch.float16: gl.float16, torch.bfloat16: gl.bfloat16, torch.float32: gl.float32}
 
 
@@ -53,7 +54,7 @@ def epilogue_kernel(
     if BY_COPY:
         tile = gl.allocate_shared_memory(OUT, [M, N], out_map.layout, found.to(OUT))
         fence_async_shared()
-        tma.async_copy_shared_to_global(out_map, [0, 0], tile)
+        store_tile(out_map, [0, 0], tile)
         tma.store_wait(pendings=0)
     else:
         row, column = gl.arange(0, M, gl.SliceLayout(1, layout)), gl.arange(0, N, gl.SliceLayout(0, layout))
