@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ptxsim.checks.causes import lines_of
+from ptxsim.checks.causes import lines_of, stretch_of
 from ptxsim.checks.flags import flag_between, is_of_flag
 from ptxsim.checks.order.remedies import writes
 from ptxsim.checks.order.rounds import block_of, next_round
@@ -28,13 +28,14 @@ _OF_COPIES = (
     *_RACES, *_WAITS, "race-global", "tile-overwritten", "cluster-exit", "tensor-memory-order", "register-in-flight",
 )  # fmt: skip
 _OF_ORDER = (*_OF_COPIES, "missing-proxy-fence", "mbarrier-visibility")
+_OF_LAYOUTS = ("swizzle-mismatch", "swizzle-start", "descriptor-overlap", "descriptor-past-tile")
 # What copies that are not waited for may lead to.
 _OUTCOMES = {"mbarrier-phase": "bytes", "deadlock": "stuck"}
 # Which finding of a cause stands for it: the first kind here; then the first in the text.
 _RANKS = (
     "missing-commit", *_WAITS, "register-in-flight", "tensor-memory-order", "race-shared", "mbarrier-visibility", "race-warp", "race-global",
     "tile-overwritten", "uninitialized-read", "missing-proxy-fence", "cluster-exit", "mbarrier-phase", "barrier-count", "mbarrier-init",
-    "deadlock", "out-of-bounds",
+    "deadlock", "out-of-bounds", *_OF_LAYOUTS,
 )  # fmt: skip
 
 
@@ -105,6 +106,8 @@ class _Causes:
             by_threads = self._waits_at_mbarriers and any(op.completes_by is Mechanism.CP_ASYNC_GROUP for op in copies)
             if by_threads or any(op.completes_by is Mechanism.MBARRIER for op in copies):
                 yield from (_OUTCOMES[each] for each in names & _OUTCOMES.keys())
+        if name in _OF_LAYOUTS:  # steps of a loop over k that is unrolled
+            yield name, stretch_of(self.program)[ops[0].site] if ops else None
         if name == "uninitialized-read":  # what was to bring it has not been waited for
             yield "access", self._line(ops[0])
             if self._waits_at_mbarriers:
@@ -285,6 +288,8 @@ def _with_notes(finding: Finding, others: Sequence[Finding], source: Source) -> 
     """A finding that tells of others that have its cause: of those in other copies of its lines, where they are."""
 
     def written(each: Finding) -> tuple[object, ...]:
+        if each.name in _OF_LAYOUTS:  # those of the other operand are told
+            return each.name, each is finding or each.line != finding.line
         return each.name, source.origin(each.line) or each.line, _written(each, source)
 
     alike = [each for each in others if written(each) == written(finding)]

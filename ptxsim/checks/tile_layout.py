@@ -1,26 +1,28 @@
 """Tiles that threads have copied into shared memory are read as they were written: with that swizzle, with those strides.
 
-What ordinary stores and cp.async write is followed back to global memory (engine.analysis.copied_loads); what tensor copies write says its
-swizzle itself (machine.tile). Only the first CTA is watched, and only the first products of each instruction: how a tile lies is
-the same in all of them.
+What ordinary stores, cp.async and tensor copies write is followed back to global memory (engine.analysis.copied_loads, tile_sources). A tensor
+copy says its swizzle itself, too (machine.tile). Only the first CTA is watched, and only the first products, ldmatrix and tensor copies of each
+instruction: how a tile lies is the same in all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
 
 import numpy as np
 
-from ptxsim.checks.tile_sources import SITE, follow
+from ptxsim.checks.tile_rows import MixedRows, of_loads, of_stores, of_tile
+from ptxsim.checks.tile_sources import MOST_ROWS, SITE, TENSOR, THREADS, TOLD, follow
 from ptxsim.diagnostic import Finding, Label
-from ptxsim.engine.analysis.copied_loads import copied_loads
+from ptxsim.engine.analysis.copied_loads import copied_loads, rows_of_products
 from ptxsim.engine.program.operation import Program
 from ptxsim.isa.facts import Mechanism, Scope
 from ptxsim.lanes import LANES
 from ptxsim.layout.descriptor import Descriptor
+from ptxsim.layout.swizzle import swizzle
 from ptxsim.layout.tile_order import UNIT, UNKNOWN, Shape, overlap, written_as
 from ptxsim.machine.async_product import MmaAsync
 from ptxsim.machine.event import Event, Observer, Space
@@ -50,10 +52,12 @@ class TileLayoutChecker(Observer):
         {
             Event.LOAD,
             Event.STORE,
+            Event.LDMATRIX,
             Event.STMATRIX,
             Event.ATOMIC,
             Event.REDUCE,
             Event.ASYNC_ISSUE,
+            Event.ASYNC_READ,
             Event.ASYNC_WRITE,
             Event.MMA,
         }
@@ -72,25 +76,37 @@ class TileLayoutChecker(Observer):
             if op.facts.product is not None and op.facts.scope is Scope.WARPGROUP
         }  # fmt: skip
         copies = {op.site for op in program.ops if op.completes_by is Mechanism.CP_ASYNC_GROUP}
-        copied = copied_loads(program) if self.products else {}
+        tensors = {op.site for op in program.ops if op.family == "tensor_copy"}
+        rows = rows_of_products(program)
+        watched = {
+            *self.products,
+            *rows,
+            *(site for site in tensors if program.ops[site].completes_by is not Mechanism.MBARRIER),
+        }
+        copied = copied_loads(program) if self.products or rows else {}
         loads = sorted(copies.union(*(each.loads for each in copied.values())))
         self.sites, numbers = np.zeros(len(program.ops), SITE), list[int]()
         self.sites["load"] = -1
         self.sites["load"][loads] = range(len(loads))
-        self.sites["left"][list(self.products)] = PRODUCTS
+        self.sites["left"][list(watched)] = PRODUCTS
+        self.sites["copies"][list(tensors)] = TENSOR
         for site in {*copies, *copied}:
             came = copied[site].loads if site in copied else {site}
             row = self.sites[site]
-            row["copies"], row["offset"] = site in copies, copied[site].offset if site in copied else 0
+            row["copies"], row["offset"] = site in copies and THREADS, copied[site].offset if site in copied else 0
             row["first"], row["end"] = len(numbers), len(numbers) + len(came)
             numbers += (int(self.sites["load"][load]) for load in came)
         units = -(-shared_end // UNIT)
         self.sources, writers = np.full(units, UNKNOWN, np.int64), np.zeros(units, np.int32)
-        self.writers, self.left, self.most, self.time = writers, PRODUCTS * len(self.products), MOST, 0
+        self.matrices = np.zeros(units, np.int64)
+        self.writers, self.left, self.most, self.time = writers, PRODUCTS * len(watched), MOST, 0
         self.state = (
             self.sites, np.array(numbers, np.int32), np.zeros((warps, len(loads), LANES), np.int64),
-            np.zeros((warps, len(loads), LANES), np.int64), self.sources, writers,
+            np.zeros((warps, len(loads), LANES), np.int64), self.sources, writers, self.matrices, np.zeros(1, TOLD),
+            np.zeros(MOST_ROWS, np.int64),
         )  # fmt: skip
+        self.mixed: dict[tuple[str, str, str], MixedRows] = {}
+        self.is_of_use = bool(watched)
         self.problems: dict[tuple[str, Descriptor], Problem] = {}
 
     def consume(self, records: np.ndarray) -> None:
@@ -100,30 +116,58 @@ class TileLayoutChecker(Observer):
         while at < len(records):
             at, self.time = follow.form(len(records))(records, at, *self.state, self.time)
             if at < len(records):
-                self._look(int(records[at]["site"]), *records[at]["addresses"][:2].tolist())
+                self._look(records[at])
                 at += 1
 
     def beside(self) -> TileLayoutChecker | None:
-        return None if self.problems else self._another()
+        return None if self.problems or self.mixed else self._another()
 
     def take(self, others: Sequence[Self]) -> bool:
-        return not any(each.problems for each in others)
+        return not any(each.problems or each.mixed for each in others)
 
-    def _look(self, site: int, a: int, b: int) -> None:
-        """A product starts: whether its tiles are read as they were written."""
+    def _look(self, record: np.ndarray) -> None:
+        """A product, an ldmatrix or a tensor copy reads shared memory: whether it reads it as it was written."""
+        site = int(record["site"])
         self.sites["left"][site] -= 1
         self.left -= 1
-        product = self.products[site]
+        if site in self.products:
+            self._look_at_tiles(site, self.products[site], *record["addresses"][:2].tolist())
+        elif record["event"] == Event.LDMATRIX:
+            self._keep(site, of_loads(record, self.sources))
+        else:
+            self._keep(site, of_stores(record, self.matrices))
+
+    def _keep(self, site: int, found: Iterable[tuple[int, str]]) -> None:
+        """Rows that are mixed; those of one kind of instruction, in one way, have one cause."""
+        ops = self.program.ops
+        for address, patterns in found:
+            writer = int(self.writers[address // UNIT])
+            key = ops[site].family, ops[writer].family, patterns
+            known = self.mixed.setdefault(key, MixedRows(site, writer, address, patterns))
+            known.times += 1
+            known.sites.add(site)
+
+    def _look_at_tiles(self, site: int, product: MmaAsync, a: int, b: int) -> None:
         for operand, number in (("A", a), ("B", b)):
             if operand == "A" and product.from_registers:
                 continue
             tile, given = product.tile(operand, number), Descriptor.decode(number)
-            if past_variable(tile, self.variables) is not None:
+            if past_variable(tile, self.variables) is not None or given.start // UNIT >= len(self.writers):
                 continue  # machine.tile reports that
             shape = Shape(tile.major, tile.rows, tile.k, tile.bits)
             written = written_as(self.sources, given, shape)
-            if written is not None or overlap(given, shape) is not None:
-                writer = int(self.writers[given.start // UNIT])
+            writer = int(self.writers[given.start // UNIT])
+            if written is not None and written.swizzle != given.swizzle and self.sites[writer]["copies"] == TENSOR:
+                continue  # machine.tile reports that, too
+            if written is None and overlap(given, shape) is None and shape.major == "K":
+                self._keep(
+                    site,
+                    of_tile(
+                        swizzle(given.start + shape.offsets(given)[:, 0], given.swizzle, given.base_offset),
+                        self.sources,
+                    ),
+                )
+            elif written is not None or overlap(given, shape) is not None:
                 key = operand, replace(given, start=0)
                 self.problems.setdefault(key, Problem(site, given, shape, written, writer)).times += 1
 
@@ -153,7 +197,7 @@ class TileLayoutChecker(Observer):
                     help="give the descriptor what the tile was written with, or write the tile as it is read",
                 )  # fmt: skip
             found.append(finding.at(program.ops[problem.site]))
-        return found
+        return found + [each.finding(program, self.variables) for each in self.mixed.values()]
 
 
 def _fields(fields: Descriptor, other: Descriptor | None = None) -> str:

@@ -1,25 +1,42 @@
-"""Where in global memory the bytes of shared memory come from, by units of 16 bytes. For `tile_layout`."""
+"""Where in global memory the bytes of shared memory come from, and which rows of a matrix they are, by units of 16 bytes. For `tile_layout`."""
 
 from __future__ import annotations
 
 from ptxsim.jit.body import Array, body, record
 from ptxsim.lanes import LANES
 from ptxsim.layout.tile_order import UNIT, UNKNOWN
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MORE, Event, Space
+from ptxsim.machine.event import (
+    FLAG_ASYNC_PROXY,
+    FLAG_MORE,
+    FLAG_OTHERWISE,
+    FLAG_TENSORMAP,
+    SWIZZLE_MASK,
+    SWIZZLE_SHIFT,
+    Event,
+    Space,
+)
 
 # Of a site. load: its number among those that load what is copied, or -1; first, end: in a list of such numbers, those whose bytes it
-# writes, `offset` bytes after what they loaded; copies: whether it loads and writes itself; left: its products that are to be looked at.
+# writes, `offset` bytes after what they loaded; copies: whether it loads and writes itself, by threads or as a tensor copy; left: how many
+# of its records are to be looked at, of products, ldmatrix and tensor copies out of shared memory.
 SITE = record(("load", "<i4"), ("first", "<i4"), ("end", "<i4"), ("copies", "<i4"), ("left", "<i4"), ("offset", "<i8"))
+NONE, THREADS, TENSOR = range(3)  # of `copies`
+# The tensor copy that is being told of: its site, rows and their bytes in global memory, its first byte in shared memory; units written.
+TOLD = record(("site", "<i8"), ("rows", "<i8"), ("width", "<i8"), ("start", "<i8"), ("done", "<i8"))
+MOST_ROWS = 1024
+QUAD = 4  # lanes that hold a row of an 8x8 matrix
 
 
 @body(enough=500)
 def follow(
-    records: Array, at: int, sites: Array, numbers: Array, loaded: Array, times: Array, sources: Array, writers: Array, time: int
+    records: Array, at: int, sites: Array, numbers: Array, loaded: Array, times: Array, sources: Array, writers: Array, matrices: Array,
+    told: Array, rows: Array, time: int,
 ) -> tuple[int, int]:  # fmt: skip
-    """Go over records of the first CTA, from one on, up to a product that is to be looked at.
+    """Go over records of the first CTA, from one on, up to one that is to be looked at.
 
     numbers: the list that sites tell of; loaded, times: by warp, number and lane, from where it loaded last, and when; sources,
-    writers: by unit. Returns the record, or how many there are, and the time.
+    writers, matrices: by unit, the last the time at which threads put rows of 8x8 matrices there, with the number of the row, or 0; told,
+    rows: a tensor copy and where its rows are in global memory. Returns the record, or how many there are, and the time.
     """
     for i in range(at, records.shape[0]):
         record = records[i]
@@ -27,8 +44,15 @@ def follow(
         if record["cta"] != 0:
             continue
         site, is_global = sites[record["site"]], record["space"] == Space.GLOBAL
-        if event == Event.MMA and site["left"] > 0:
+        goes_out = event == Event.ASYNC_READ and not is_global and site["copies"] == TENSOR
+        if site["left"] > 0 and (goes_out or event == Event.MMA or event == Event.LDMATRIX):
             return i, time
+        if site["copies"] == TENSOR:
+            if event == Event.ASYNC_READ and is_global and flags & FLAG_TENSORMAP == 0:
+                take_rows(record, told[0], rows)
+            elif event == Event.ASYNC_WRITE and not is_global:
+                bring(record, told[0], rows, sources, writers, matrices)
+            continue
         if event == Event.LOAD and is_global and site["load"] >= 0:
             time += 1
             take(
@@ -36,14 +60,16 @@ def follow(
                 loaded[warp, site["load"]],
                 times[warp, site["load"]],
                 time,
-                site["copies"] != 0 and flags & FLAG_MORE == 0,
+                site["copies"] == THREADS and flags & FLAG_MORE == 0,
             )
         # Where bytes are replaced: of cp.async when it starts, of other copies when they land.
         is_put = event in (Event.STORE, Event.STMATRIX, Event.ATOMIC, Event.REDUCE)
-        is_put = is_put or (event == Event.ASYNC_ISSUE and site["copies"] != 0)
+        is_put = is_put or (event == Event.ASYNC_ISSUE and site["copies"] == THREADS)
         if is_put or (event == Event.ASYNC_WRITE and flags & FLAG_ASYNC_PROXY != 0):
             if not is_global:
                 put(record, site, numbers, loaded[warp], times[warp], sources, writers)
+                time += 1
+                put_rows(record, event, time, matrices)
     return records.shape[0], time
 
 
@@ -75,3 +101,54 @@ def put(
             sources[unit], writers[unit] = came, record["site"]
         elif site["first"] == site["end"]:  # something else is there now
             sources[unit] = UNKNOWN
+
+
+def put_rows(record: Array, event: int, time: int, matrices: Array) -> None:
+    """Whether what lanes write to shared memory is rows of 8x8 matrices: of stmatrix, or of a store as fragments of accumulators take it."""
+    addresses, mask, width = record["addresses"], int(record["mask"]), int(record["width"])
+    are_rows = event == Event.STORE and mask == 0xFFFFFFFF and (width == 4 or width == 8)
+    for lane in range(LANES if are_rows else 0):
+        start = int(addresses[lane & ~(QUAD - 1)])
+        are_rows = are_rows and start % UNIT == 0 and int(addresses[lane]) == start + lane % QUAD * width
+    for lane in range(LANES):
+        unit = int(addresses[lane]) // UNIT
+        if mask >> lane & 1 and 0 <= unit < len(matrices):
+            matrices[unit] = 0
+            if event == Event.STMATRIX:
+                matrices[unit] = time * LANES + lane
+            elif are_rows:  # of rows of two units the second ones are another matrix
+                matrices[unit] = time * LANES + lane % QUAD * width // UNIT * 8 + lane // QUAD
+
+
+def take_rows(record: Array, told: Array, rows: Array) -> None:
+    """A tensor copy reads rows of a tensor."""
+    addresses, mask = record["addresses"], int(record["mask"])
+    if told["site"] != record["site"] or told["done"] != 0:
+        told["site"], told["rows"], told["done"] = record["site"], 0, 0
+    told["width"] = record["width"]
+    for lane in range(LANES):
+        if mask >> lane & 1:
+            if told["rows"] < len(rows):
+                rows[told["rows"]] = int(addresses[lane])
+            told["rows"] += 1
+
+
+def bring(record: Array, told: Array, rows: Array, sources: Array, writers: Array, matrices: Array) -> None:
+    """It writes them to shared memory."""
+    addresses, mask, flags, width = record["addresses"], int(record["mask"]), int(record["flags"]), int(told["width"])
+    is_known = told["site"] == record["site"] and told["rows"] <= len(rows) and flags & FLAG_OTHERWISE == 0
+    swizzle = flags >> SWIZZLE_SHIFT & SWIZZLE_MASK
+    pitch = UNIT << swizzle if swizzle != 0 else max(width, 1)
+    for lane in range(LANES):
+        for piece in range(int(record["width"]) // UNIT if mask >> lane & 1 else 0):
+            at = int(addresses[lane]) + piece * UNIT
+            if told["done"] == 0:
+                told["start"] = at
+            told["done"] += 1
+            if at < 0 or at // UNIT >= len(sources):
+                continue
+            place = (at ^ (at >> 7 & (1 << swizzle) - 1) * UNIT) - int(told["start"])
+            row, column = place // pitch, place % pitch
+            sources[at // UNIT], writers[at // UNIT], matrices[at // UNIT] = UNKNOWN, record["site"], 0
+            if is_known and 0 <= row < told["rows"] and column < width:
+                sources[at // UNIT] = int(rows[row]) + column

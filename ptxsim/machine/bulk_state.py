@@ -20,10 +20,12 @@ from ptxsim.machine.bulk_records import HELD, KNOWN, MAP_WORDS, NOTES, SOURCE, T
 from ptxsim.machine.event import (
     FLAG_ASYNC_PROXY,
     FLAG_ISSUED,
+    FLAG_OTHERWISE,
     FLAG_READ,
     FLAG_UNCHANGED,
     LANE_SHIFT,
     ODD_PHASE,
+    SWIZZLE_SHIFT,
     Event,
     Space,
     Stream,
@@ -36,9 +38,11 @@ from ptxsim.machine.tensor_tile import (
     CHUNK,
     MOST_BYTES,
     OUTSIDE,
+    WIDEST,
     TensorRecord,
     end_inside,
     first_inside,
+    is_box,
     row_bytes,
     row_pitch,
 )
@@ -285,6 +289,8 @@ def tell(stream: Stream, copies: BulkCopies, copy: BulkCopy, which: int, kind: i
                 event(stream, warp, copy.site, kind, space, high - low, flags, (1 << count) - 1, addresses)
                 count = 0
         return
+    if copy.tensor != 0 and (kind == Event.ASYNC_READ or kind == Event.ASYNC_WRITE):
+        flags |= layout_flags(copy, which)
     low, high = 0, copy.size if side.shared == 0 else extent(copy)
     if which == SOURCE and copy.left != 0:
         low = CHUNK
@@ -294,6 +300,14 @@ def tell(stream: Stream, copies: BulkCopies, copy: BulkCopy, which: int, kind: i
         tell_run(stream, copy, space, side.named + high, CHUNK - copy.right, 1, kind, flags)
     width = ROW if (side.named + low) % ROW == 0 and (high - low) % ROW == 0 else CHUNK
     tell_run(stream, copy, space, side.named + low, high - low, width, kind, flags)
+
+
+def layout_flags(copy: BulkCopy, which: int) -> int:
+    """How the tile of a copy lies in shared memory, as events say it."""
+    tensor = view(copy.tensor, TensorRecord, 1)[0]
+    if tensor.swizzle > WIDEST or (which == TARGET and not is_box(tensor, copy.mode, copy.at)):
+        return FLAG_OTHERWISE
+    return int(tensor.swizzle) << SWIZZLE_SHIFT
 
 
 def tell_run(

@@ -121,6 +121,9 @@ ODD_PHASE = 62  # the bit of an mbarrier's address that says that the number of 
 LANE_SHIFT = 8  # from this bit on: the lane whose bulk copy it is
 FLAG_ISSUED, FLAG_LANDED = 8, 16  # of MBARRIER_ARRIVE: copies of the lanes will arrive when they land; they have
 FLAG_CORE = 4  # of both: it is the tensor core that will, or has
+# Of shared memory that a tensor copy reads (ASYNC_READ) or writes (ASYNC_WRITE): the swizzle from this bit on, 0 none to 3 128B; or that
+# it is another, or that what is written is no box within the tensor.
+SWIZZLE_SHIFT, SWIZZLE_MASK, FLAG_OTHERWISE = 4, 3, 128
 FLAG_TENSORMAP = 16  # the bytes are a tensor map: a copy reads it, or tensormap.replace edits it
 
 

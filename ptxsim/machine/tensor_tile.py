@@ -147,6 +147,14 @@ def end_inside(tensor: TensorRecord, at: int) -> int:
     return 0 if left <= 0 else min(tensor.count[0], (left + tensor.step[0] - 1) // tensor.step[0]) * tensor.bytes
 
 
+def is_box(tensor: TensorRecord, mode: int, at: Sequence[int]) -> bool:
+    """Whether a tile is a box that lies within the tensor, whose rows are runs of bytes on both sides."""
+    inside = mode == TILE and tensor.packed == 1 and tensor.unit == CHUNK and tensor.step[0] == 1
+    for i in range(tensor.rank):
+        inside = inside and at[i] >= 0 and at[i] + (tensor.count[i] - 1) * tensor.step[i] < tensor.dims[i]
+    return inside
+
+
 def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence[int], place: int) -> int:
     """Write the addresses of a tile's rows to `place`, i64: of their first elements, or OUTSIDE. Returns how many they are.
 

@@ -238,7 +238,7 @@ def _checkers(launch: Launch, shared_is_set: bool, left: np.ndarray | None) -> l
             else []
         ),
         *([TensorMapChecker()] if "tensor_copy" in families(program) else []),
-        *([tiles] if tiles.products else []),
+        *([tiles] if tiles.is_of_use else []),
         *(
             [ClusterChecker(threads, homes, len(program.ops), has_flags(program))]
             if launch.cluster != (1, 1, 1)

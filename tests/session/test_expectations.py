@@ -96,7 +96,9 @@ def test_a_failure_says_where_and_what_the_wrong_ones_share():
 def test_a_transposed_result_is_recognised():
     a = arrays.ramp((8, 8), "f32")
     (finding,) = check("D == A", A=a, D=a.T.copy())
-    assert finding.notes[-1] == "D is the transpose of what is expected"
+    assert finding.notes[-1].startswith("D is the transpose of what is expected")
+    (finding,) = check("D == A", A=a, B=a, D=-a)
+    assert "with the other sign" in finding.notes[-1]
 
 
 def test_rows_and_columns_that_have_changed_places_are_named():
@@ -111,6 +113,16 @@ def test_rows_and_columns_that_have_changed_places_are_named():
     one[[16, 20]] = 20, 16
     assert "rows 16 to 19" not in last_note(a[one]) and "row 16 holds row 20, row 20 holds row 16" in last_note(a[one])
     assert "the rows are in reverse order" in last_note(a[::-1])
+    turned = a.reshape(4, 8, 2, 8).transpose(0, 3, 2, 1).reshape(a.shape)
+    assert "in each 8x8 matrix rows and columns have changed places" in last_note(turned)
+    i, j = np.indices(a.shape)  # lane i of 8 rows taken for i % 8, where it is i / 4
+    lane, one = (i & 7) << 2 | j >> 1 & 3, j & 1
+    moved = a[i & ~7 | lane & 7, j & ~7 | lane >> 3 << 1 | one]
+    assert "[1,0] holds [4,0], [2,0] holds [0,2]" in last_note(moved)
+    wide = arrays.ramp((16, 64), "f32")
+    row, column = np.indices(wide.shape)
+    (found,) = check("D == A", A=wide, D=wide[row, column ^ row % 8 * 8])
+    assert "at p ^ (r % 8) on one side, not swizzled on the other" in found.notes[-1]
     assert "row 0 holds row 3" in last_note(np.roll(a, -3, 0))
 
 
@@ -165,6 +177,21 @@ def test_a_tile_that_is_stored_with_one_swizzle_and_read_with_another_is_named()
     d = (tile(a, wide, narrow)[:, :16] @ b[:, :16].T.astype("f8")).astype("f4")
     (found,) = check("D == A[:, :16] @ B[:, :16].T", A=a, B=b, D=d)
     assert "of A is stored" in found.notes[-1]
+
+
+def test_other_steps_along_k_are_named():
+    a, b = arrays.ints((32, 64), "f16", 3).astype("f8"), arrays.ints((16, 64), "f16", 4).astype("f8")
+    k = np.arange(64)
+
+    def note(left, right):
+        return check("D == A @ B.T", A=a.astype("f2"), B=b.astype("f2"), D=(left @ right.T).astype("f4"))[0].notes[-1]
+
+    assert "rows 16 17 ... of B.T are multiplied by columns 0 1 ... of A" in note(a, b[:, (k + 16) % 64])
+    assert "rows 48 49 ... of B.T" in note(a[:, (k + 16) % 64], b)
+    assert "columns of A and rows of B.T the first 16 are taken again and again" in note(a[:, k % 16], b[:, k % 16])
+    assert "of the rows of B.T the first 32 are taken again" in note(a, b[:, k % 32])
+    both = k // 16 * 8 + k % 16
+    assert "each 16 begin only 8 after the 16 before" in note(a[:, both], b[:, both])
 
 
 def test_layouts_are_named_within_a_tolerance():

@@ -68,7 +68,9 @@ def rearranged(got: np.ndarray, expected: np.ndarray, label: str, equal: Equal) 
     if np.array_equal(got, np.broadcast_to(got.flat[0], got.shape)):
         return f"every element of {label} is {show(got.flat[0])}"
     if got.ndim == 2 and got.shape[0] == got.shape[1] and equal(got.T, expected).all():
-        return f"{label} is the transpose of what is expected"
+        return f"{label} is the transpose of what is expected: rows are taken for columns, or the factors of a product have changed places"
+    if got.dtype.kind in "fi" and equal(-got, expected).all():
+        return f"{label} is what is expected with the other sign (of wgmma: imm-scale-a and imm-scale-b)"
     if lines := moved(got, expected, equal):
         return f"of {label}, {lines}: a layout is wrong, not the arithmetic"
     if np.array_equal(np.sort(got, axis=None), np.sort(expected, axis=None)):

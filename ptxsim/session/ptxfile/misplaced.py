@@ -8,7 +8,8 @@ from itertools import chain, combinations, permutations, product
 from typing import TYPE_CHECKING, Any
 
 from ptxsim.session.ptxfile.expressions import evaluate
-from ptxsim.session.ptxfile.swizzled import swizzled, swizzled_whole
+from ptxsim.session.ptxfile.steps import stepped
+from ptxsim.session.ptxfile.swizzled import swizzled, swizzled_result, swizzled_whole
 from ptxsim.session.ptxfile.values import Value, narrow, widen
 
 if TYPE_CHECKING:
@@ -41,7 +42,38 @@ def moved(got: np.ndarray, expected: np.ndarray, equal: Equal) -> str | None:
                 f"[0,{1 << column}] and [{1 << row},0] have changed places, and so on, wherever row bit {row} and column bit {column} "
                 "differ (registers of a fragment, or what they are stored to, in another order)"
             )
-    return None
+    if by_bits := _by_bits(got, expected, equal):
+        return by_bits
+    return next((said for result, said in swizzled_result(expected) if equal(got, result).all()), None)
+
+
+def _by_bits(got: np.ndarray, expected: np.ndarray, equal: Equal) -> str | None:
+    """That bits of row and column numbers stand for others, as where the lanes of a fragment are taken for other rows and columns."""
+    import numpy as np
+
+    sizes = [min(16, size & -size) for size in got.shape]
+    bits = [(0, bit) for bit in range(4) if 1 << bit < sizes[0]] + [(1, bit) for bit in range(4) if 1 << bit < sizes[1]]
+    steps = [tuple(1 << bit if axis == each else 0 for axis in range(2)) for each, bit in bits]
+
+    def places(matrix: np.ndarray, step: tuple[int, ...]) -> np.ndarray:
+        return matrix[step[0] :: sizes[0], step[1] :: sizes[1]]
+
+    origin = [[step for step in steps if equal(places(got, place), places(expected, step)).all()] for place in steps]
+    if any(len(each) != 1 for each in origin) or len({each[0] for each in origin}) != len(steps):
+        return None
+    rows, columns = np.indices(got.shape)
+    from_row, from_column = rows // sizes[0] * sizes[0], columns // sizes[1] * sizes[1]
+    for (axis, bit), ((row, column),) in zip(bits, origin):
+        is_set = (rows, columns)[axis] >> bit & 1
+        from_row, from_column = from_row + is_set * row, from_column + is_set * column
+    if not equal(got, expected[from_row, from_column]).all():
+        return None
+    if all(from_row[0, 1 << bit] == 1 << bit == from_column[1 << bit, 0] for bit in range(3)):
+        return "in each 8x8 matrix rows and columns have changed places (stmatrix with .trans for without, or without for with)"
+    held = ", ".join(
+        f"[{place[0]},{place[1]}] holds [{step[0]},{step[1]}]" for place, (step,) in zip(steps, origin) if place != step
+    )
+    return f"in each tile of {sizes[0]}x{sizes[1]} {held}, and so on by the bits of row and column (other lanes hold them: ptxsim layout FORM)"
 
 
 def _bits(shape: tuple[int, ...]) -> Iterator[tuple[int, int]]:
@@ -108,7 +140,9 @@ def misread(tree: ast.expr, names: Mapping[str, Any], got: Value, equal: Equal) 
         return None
     texts = ast.unparse(node.left), ast.unparse(node.right)
     stored, changed = np.asarray(got.data), _with_names(tree, node)
-    for factors, hint in chain(_readings(left, right, texts), swizzled(left, right, texts)):
+    for factors, hint in chain(
+        _readings(left, right, texts), stepped(left, right, texts), swizzled(left, right, texts)
+    ):
         result = np.asarray(evaluate(changed, {**names, **dict(zip(_TRIED, factors))}).data)
         if result.shape == stored.shape and equal(stored, widen(narrow(result, got.dtype))).all():
             return hint

@@ -1,0 +1,95 @@
+"""Rows of 8x8 matrices that lie in one pattern and are taken in another: by ldmatrix for a product, by a product itself, by a tensor copy.
+
+Where bytes came from and where they go tells: eight rows of a matrix belong to evenly spaced places. For `tile_layout`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ptxsim.checks.causes import lines_of
+from ptxsim.diagnostic import Finding, Label
+from ptxsim.engine.program.operation import Program
+from ptxsim.layout.row_patterns import ROWS, mixed
+from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle
+from ptxsim.layout.tile_order import UNIT, UNKNOWN
+from ptxsim.machine.event import FLAG_OTHERWISE, SWIZZLE_MASK, SWIZZLE_SHIFT
+from ptxsim.machine.shared_names import Variables, shared_name
+
+_MODES = {bits: mode for mode, bits in SWIZZLE_BITS.items()}
+
+
+@dataclass(slots=True)
+class MixedRows:
+    """Matrices whose rows were written by one pattern and are read by another."""
+
+    site: int
+    writer: int  # site
+    address: int
+    patterns: str  # in words
+    times: int = 0
+    sites: set[int] = field(default_factory=set)  # all that read so
+
+    def finding(self, program: Program, variables: Variables) -> Finding:
+        op, writer = program.ops[self.site], program.ops[self.writer]
+        name = shared_name(variables, self.address)
+        others = sorted({program.ops[site].line for site in self.sites} - {op.line})
+        return Finding(
+            "swizzle-mismatch",
+            f"{op.name} takes rows of an 8x8 matrix, the first at {name}, that were written by another pattern: piece p of row r, of 16 bytes, "
+            f"is {self.patterns}", labels=(Label.at(writer, "written here"),), count=self.times,
+            level="error" if "tensor_copy" in (op.family, writer.family) else "warning",
+            notes=(
+                "judged by where in global memory the bytes came from or go to, which should be evenly spaced places",
+                *([f"the same at {lines_of(others)}"] if others else []),
+            ),
+            help="let both sides flip the same bits of the address; a matrix that is kept in this pattern in global memory needs no change",
+        ).at(op)  # fmt: skip
+
+
+def of_loads(record: np.ndarray, sources: np.ndarray) -> Iterator[tuple[int, str]]:
+    """First addresses and patterns of the mixed matrices that an ldmatrix takes."""
+    lanes = int(record["mask"]).bit_count() // ROWS * ROWS
+    for places in record["addresses"][:lanes].astype(np.int64).reshape(-1, ROWS):
+        yield from _mixed_in_memory(places, sources)
+
+
+def of_tile(places: np.ndarray, sources: np.ndarray) -> Iterator[tuple[int, str]]:
+    """The same of an operand in shared memory, from the addresses of the first units of its first rows."""
+    yield from _mixed_in_memory(places[:ROWS], sources)
+
+
+def _mixed_in_memory(places: np.ndarray, sources: np.ndarray) -> Iterator[tuple[int, str]]:
+    def came_from(places: np.ndarray) -> np.ndarray | None:
+        units = places // UNIT
+        if units.min() < 0 or units.max() >= len(sources):
+            return None
+        found = sources[units]
+        return None if (found == UNKNOWN).any() else found
+
+    patterns = mixed(places, came_from)
+    if patterns is not None:
+        yield int(places[0]), patterns
+
+
+def of_stores(record: np.ndarray, matrices: np.ndarray) -> Iterator[tuple[int, str]]:
+    """The same of matrices that threads have written and a tensor copy takes away, from a record of the shared memory that it reads."""
+    flags, width = int(record["flags"]), int(record["width"])
+    if flags & FLAG_OTHERWISE:
+        return
+    mode = _MODES[flags >> SWIZZLE_SHIFT & SWIZZLE_MASK]
+    starts = record["addresses"][: int(record["mask"]).bit_count()].astype(np.int64)
+    units = (starts[:, None] + np.arange(0, width, UNIT)).ravel() // UNIT
+    units = units[(units >= 0) & (units < len(matrices))]
+    rows = matrices[units]
+    order = np.argsort(rows, kind="stable")
+    rows, units = rows[order], units[order]
+    first = np.flatnonzero((rows[: 1 - ROWS] != 0) & (rows[: 1 - ROWS] % ROWS == 0))
+    for n in first[rows[first + ROWS - 1] - rows[first] == ROWS - 1]:
+        places = units[n : n + ROWS] * UNIT
+        patterns = mixed(places, lambda places: swizzle(places, mode))
+        if patterns is not None:
+            yield int(places[0]), patterns
