@@ -242,6 +242,10 @@ class EventStream:
         if self.count == len(self.records):
             self.flush()
 
+    def end(self) -> None:
+        """Nobody listens any longer. What observers remember may be large, and machines, which have streams, refer to each other in circles."""
+        self.observers.clear()
+
     def beside(self) -> EventStream | None:
         """For CTAs on another thread: with others in place of the observers; None if one of them must hear all."""
         others = [observer.beside() for observer in self.observers]

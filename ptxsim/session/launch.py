@@ -192,7 +192,10 @@ class Launch:
         if self.sampled is not None:
             grid.take_only(self.sampled)
         self.running = grid if watch is not None else None
-        return self._run(grid, grid.run)
+        self._run(grid, grid.run)
+        if machine.stream is not None and watch is None:
+            machine.stream.end()
+        return machine
 
     @property
     def may_be_sampled(self) -> bool:

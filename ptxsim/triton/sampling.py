@@ -9,6 +9,7 @@ What may be written is what the program says on every path (written_parameters),
 from __future__ import annotations
 
 import copy
+import gc
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -81,6 +82,8 @@ class Samples:
         launches: list[_Pending] = []
         while self.launches:
             launch = self.launches.pop()  # which holds what it reads, no longer than it is wanted itself
+            if not launches and any(map(launch.is_wanted, launch.written)):
+                gc.collect()  # what refers to each other in a circle, as contexts of torch's functions may, holds nothing
             if any(host in needed or launch.is_wanted(host) for host in launch.written):
                 launches.append(launch)
                 needed |= launch.read | launch.written.keys()
@@ -116,8 +119,10 @@ class _Held:
         if isinstance(base, torch.Tensor):  # a descriptor, or a tensor that is reinterpreted
             value = copy.copy(value)
             value.base = self.release(base)
-        elif isinstance(value, torch.Tensor) and value.untyped_storage().data_ptr() in self.written:
+        elif isinstance(value, torch.Tensor):
             storage = value.untyped_storage()
+            if storage.data_ptr() not in self.written:
+                return value.detach()  # the tensor itself holds its gradient, and what it has been made from
             what = value.storage_offset(), tuple(value.shape), value.stride()
             return _Weak(self.written[storage.data_ptr()], storage.nbytes(), value.dtype, what)
         elif isinstance(value, tuple):

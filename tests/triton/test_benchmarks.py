@@ -173,6 +173,44 @@ def test_what_a_marked_function_prepares_is_part_of_its_benchmark(monkeypatch):
     assert (kept[0] == expected).all()
 
 
+class Permuted(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, index):
+        ctx.save_for_backward(x, index)
+        ctx.again = lambda: (ctx, x)  # a circle
+        out = torch.zeros_like(x)
+        last_kernel[(600,)](x, index, out, BLOCK=128)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, index = ctx.saved_tensors
+        out = torch.zeros_like(x)
+        last_kernel[(600,)](x, index, out, BLOCK=128)
+        return out, None
+
+
+def test_gradients_that_nobody_holds_any_longer_are_not_made(monkeypatch):
+    index, kept = torch.randperm(128, dtype=torch.int32), []
+    monkeypatch.setattr(triton.testing.Mark, "run", lambda mark: [mark.fn(how=how) for how in ("drop", "keep")])
+
+    @triton.testing.perf_report([])
+    def marked(how):
+        x = torch.rand(128, requires_grad=True)
+        if how == "keep":
+            kept.append(x)
+        out = Permuted.apply(x, index)
+        grad = torch.rand(128)
+        return triton.testing.do_bench(lambda: out.backward(grad, retain_graph=True))
+
+    with ptxsim.triton.active() as runs:
+        assert all(marked.run())
+    assert [run.is_sample for run in runs] == [True, True] + [True, True, False]
+    expected = torch.zeros(128)
+    expected[index.long()] = kept[0].detach()
+    assert (kept[0].grad == expected).all()
+
+
 def test_what_tables_of_addresses_lead_to_is_there_until_it_is_needed_no_more(monkeypatch):
     other, kept, right = torch.zeros(128), [], []
 

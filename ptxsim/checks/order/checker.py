@@ -26,6 +26,7 @@ from ptxsim.machine.shared_names import Variables, shared_name, shared_variable
 
 ACCESSES = frozenset(event for event in Event if event <= Event.ASYNC_WAIT)
 SPACES = frozenset({Space.SHARED, Space.GLOBAL})
+ROWS_AT_ONCE = 1 << 12  # that are looked at for whether anything has touched them
 
 
 class OrderChecker(Observer):
@@ -186,16 +187,23 @@ class OrderChecker(Observer):
         finer = int(o.n[state.SHIFT]) - wanted
         if finer <= 0:
             return
-        by = 1 << finer
         used = int(o.n[state.GRANULES]) << PAGE_BITS - int(o.n[state.SHIFT])
-        fine = {name: np.repeat(getattr(o, name), by, axis=0) for name in ("cells", "reads", "updates")}
         o.n[state.SHIFT] = wanted
-        o.n[state.CELLS] *= by
+        o.n[state.CELLS] <<= finer
+        fine = {name: _finer(getattr(o, name), 1 << finer) for name in ("cells", "reads", "updates")}
         for name in ("far_cells", "far_reads", "far_updates"):
-            fine[name] = np.repeat(getattr(o, name)[:used], by, axis=0)
-        if not used:
-            fine = {name: array for name, array in fine.items() if not name.startswith("far")}
+            fine[name] = _finer(getattr(o, name), 1 << finer, used)
         self.order = o._replace(**fine)
+
+
+def _finer(array: np.ndarray, by: int, used: int | None = None) -> np.ndarray:
+    """Each row so many times; what has not been touched stays so, and costs no memory. used: rows beyond it have not."""
+    more = state.zeros((len(array) * by, *array.shape[1:]), array.dtype)
+    for first in range(0, len(array[:used]) if array.size else 0, ROWS_AT_ONCE):
+        rows = array[:used][first : first + ROWS_AT_ONCE]
+        if rows.view(np.bool_).any():
+            more[first * by : (first + len(rows)) * by] = np.repeat(rows, by, axis=0)
+    return more
 
 
 def _longer(array: np.ndarray, times: int, used: int | None = None) -> np.ndarray:

@@ -128,7 +128,10 @@ class Threads:
             except BaseException:  # Ctrl-C: the threads end before the launch does
                 failed.append(None)
                 raise
-        if failed or (machine.stream is not None and not machine.stream.take(streams)):
+        is_right = not failed and (machine.stream is None or machine.stream.take(streams))
+        for stream in streams:
+            stream.end()
+        if not is_right:
             memory.take(before)
             grid.done = done
             return False
