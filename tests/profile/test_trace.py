@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from ptxsim.profile import profiler
 from ptxsim.profile.model.accesses import lines_of
+from ptxsim.profile.model.different import different
 from ptxsim.profile.model.entries import ARRIVE, ENTRY, LEAVE, LOAD, STORE
 from ptxsim.profile.model.figures import H200
 from ptxsim.profile.model.replay_entries import for_replay
-from ptxsim.profile.model.sharing import distinct, readers
+from ptxsim.profile.model.sharing import readers
 from ptxsim.profile.model.trace import Trace
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.ptxfile.file import Options, run_file
@@ -81,7 +82,7 @@ def test_readers_are_counted_by_line_and_sm():
 def test_different_numbers_are_found_whether_they_lie_close_together_or_not(numbers, span):
     close = np.array([number % (span + 1) for number in numbers], np.int64)
     for values in (np.array(numbers, np.int64), close):
-        assert distinct(values).tolist() == sorted(set(values.tolist()))
+        assert different(values).tolist() == sorted(set(values.tolist()))
 
 
 @pytest.mark.slow

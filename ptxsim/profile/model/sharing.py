@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxsim.profile.model.different import different
 from ptxsim.profile.model.entries import BULK, LOAD
 from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.trace import Trace
-
-DENSE = 64  # bytes of a table that take less time than to sort one number
 
 
 def readers(trace: Trace, sms: int) -> tuple[float, int]:
@@ -22,8 +21,8 @@ def readers(trace: Trace, sms: int) -> tuple[float, int]:
     kept = -(-sms // trace.modulus)
     copied = trace.copied // sms * kept + trace.copied % sms // trace.modulus
     sm = np.repeat(trace.entries["cta"][loads] % sms // trace.modulus, counts)
-    pairs = distinct(np.concatenate([lines * kept + sm, copied]))
-    read = len(distinct(pairs // kept))
+    pairs = different(np.concatenate([lines * kept + sm, copied]))
+    read = len(different(pairs // kept))
     return 1 + (len(pairs) / read - 1) * trace.modulus, read
 
 
@@ -35,7 +34,7 @@ def exceeds_l2(trace: Trace, figures: Figures, share: float) -> bool:
     if 2 * (len(by_access) + len(copied)) <= held:
         return False
     shared_by, read = readers(trace, figures.sms)
-    lines = len(distinct(np.concatenate([by_access, copied])))
+    lines = len(different(np.concatenate([by_access, copied])))
     return bool(lines + min(read, lines) * (1 - 0.5**shared_by) > held)
 
 
@@ -52,25 +51,11 @@ def places_of(first: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return found
 
 
-def distinct(values: np.ndarray) -> np.ndarray:
-    """The different ones of whole numbers, sorted: as np.unique, by a table where they lie close together."""
-    if not len(values):
-        return values
-    least = int(values.min())
-    span = int(values.max()) - least + 1
-    if span > len(values) * DENSE:
-        return np.unique(values)
-    table = np.zeros(span, bool)
-    table[values - least] = True
-    found: np.ndarray = np.flatnonzero(table) + least
-    return found
-
-
 def atomic_rate(figures: Figures, entries: np.ndarray, all_lines: np.ndarray) -> float:
     """Atomic operations on global memory that the GPU completes per cycle: in few places, few units of L2 have all the work."""
     if not len(entries):
         return figures.atomic_units
     counts = entries["count"].astype(np.int64)
-    lines = distinct(all_lines[places_of(entries["first"], counts)] >> 4)
-    chunks = len(distinct(lines // (figures.atomic_chunk // figures.l1_line)))
+    lines = different(all_lines[places_of(entries["first"], counts)] >> 4)
+    chunks = len(different(lines // (figures.atomic_chunk // figures.l1_line)))
     return chunks * figures.atomic_units / (chunks + figures.atomic_units)  # chunks fall on units as chance has it

@@ -30,6 +30,7 @@ from ptxsim.profile.model.accesses import (
     outer,
     repeated,
 )
+from ptxsim.profile.model.different import different
 from ptxsim.profile.model.encode import bypasses_l1
 from ptxsim.profile.model.entries import ARRIVE, BLOCK, BULK, COMMIT, DETOUR, ENTRY, LEAVE, MATCH, SHARED, TENSOR, WAIT
 from ptxsim.profile.model.figures import Figures
@@ -297,7 +298,7 @@ class Tracer(Observer):
         if (rows := np.flatnonzero(sources)).size:
             lines = (records["addresses"][rows] >> np.uint64(7)).astype(np.int64)
             pairs = lines * self.sms + (records["cta"][rows] % self.sms)[:, None]
-            self.copied.append(np.unique(pairs[word_mask(records["mask"][rows])]))
+            self.copied.append(different(pairs[word_mask(records["mask"][rows])]))
 
     def _thin(self) -> None:
         """Keep every second of the SMs kept so far."""
@@ -309,7 +310,7 @@ class Tracer(Observer):
     def trace(self) -> Trace:
         """What was heard."""
         entries, lines = _joined(self.parts, ENTRY), _joined(self.lines, np.int64)
-        copied = np.unique(np.concatenate(self.copied)) if self.copied else np.zeros(0, np.int64)
+        copied = different(np.concatenate(self.copied)) if self.copied else np.zeros(0, np.int64)
         return Trace(entries, lines, self.work, self.modulus, copied[copied % self.sms % self.modulus == 0])
 
 
