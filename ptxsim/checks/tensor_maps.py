@@ -15,10 +15,11 @@ from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Program
 from ptxsim.jit.body import Array, body, record
 from ptxsim.lanes import LANES
-from ptxsim.machine.event import FLAG_TENSORMAP, Event, Observer, Proxy, Scope, Space
+from ptxsim.machine.event import FLAG_STRONG, FLAG_TENSORMAP, Event, Observer, Proxy, Scope, Space
 
 LINE_BITS = 7  # tensor maps are 128 bytes
 MOST_LINES = 1 << 20  # written lines remembered
+WARPS = 1 << 12  # places for warps of the grid; those that share one are taken for one
 # Who wrote a line last: its number and 1, when, from where.
 WRITTEN = record(("line", "<i8"), ("time", "<i8"), ("cta", "<i4"), ("site", "<i4"))
 # What has not been done, and what does it.
@@ -37,17 +38,26 @@ def place_of(written: Array, line: int) -> int:
     return place
 
 
+def place_of_warp(cta: int, warp: int) -> int:
+    """Where a warp stands in a table of the times at which warps have synchronised."""
+    return (cta * LANES + warp) % WARPS
+
+
 @body(enough=500)
-def follow(records: Array, at: int, written: Array, count: int, time: int) -> tuple[int, int]:
+def follow(records: Array, at: int, written: Array, synced: Array, count: int, time: int) -> tuple[int, int]:
     """Remember the lines that records from one on write to, up to a fence of tensor maps, the use of a map in such a line, or no room.
 
-    Returns the record, or how many there are, and how many lines are remembered.
+    synced: by place of a warp, when it has last learnt what others have done. Returns the record, or how many there are, and how
+    many lines are remembered.
     """
     for i in range(at, records.shape[0]):
         record = records[i]
         event, addresses, mask = int(record["event"]), record["addresses"], int(record["mask"])
         if event == Event.FENCE and addresses[1] >= Proxy.TENSORMAP:
             return i, count
+        learns = event in (Event.LEAVE, Event.SYNC_WARP, Event.MBARRIER_WAIT)
+        if learns or (event <= Event.CAS and int(record["flags"]) & FLAG_STRONG != 0):
+            synced[place_of_warp(int(record["cta"]), int(record["warp"]))] = time
         if record["space"] != Space.GLOBAL:
             continue
         is_use = event == Event.ASYNC_READ and int(record["flags"]) & FLAG_TENSORMAP != 0
@@ -86,7 +96,19 @@ class TensorMapChecker(Observer):
     """Finds uses of a tensor map in global memory that was written without a release or is read without an acquire, whose scope has both
     CTAs in it."""
 
-    events = frozenset({Event.STORE, Event.ASYNC_READ, Event.FENCE})
+    events = frozenset(
+        {
+            Event.LOAD,
+            Event.STORE,
+            Event.ATOMIC,
+            Event.CAS,
+            Event.ASYNC_READ,
+            Event.FENCE,
+            Event.LEAVE,
+            Event.SYNC_WARP,
+            Event.MBARRIER_WAIT,
+        }
+    )
     spaces = frozenset({Space.GLOBAL})
     selects = True
 
@@ -94,28 +116,28 @@ class TensorMapChecker(Observer):
         self.time, self.count = 1, 0
         self.written = np.zeros(1 << 12, WRITTEN)  # `count` lines
         self.used: set[int] = set()  # lines
-        # When CTAs have published what they wrote, and acquired lines, for themselves (False) and for other CTAs.
+        self.synced = np.zeros(WARPS, np.int64)
+        # When CTAs have published what they wrote, for themselves (False) and for other CTAs; when their threads have acquired lines.
         self.released: dict[tuple[int, bool], int] = {}
-        self.acquired: dict[tuple[int, int, bool], int] = {}
+        self.acquired: dict[tuple[int, int, bool], dict[tuple[int, int], int]] = {}
         self.problems: dict[tuple[int, int, str], int] = {}
 
     def consume(self, records: np.ndarray) -> None:
         form, at = follow.form(len(records)), 0
         while True:
-            at, self.count = form(records, at, self.written, self.count, self.time)
+            at, self.count = form(records, at, self.written, self.synced, self.count, self.time)
             if at == len(records):
                 return
             if 2 * (self.count + LANES) > len(self.written):
                 self._make_room()
                 continue
             record = records[at]
-            cta, addresses = int(record["cta"]), record["addresses"].tolist()
+            cta, warp, addresses = int(record["cta"]), int(record["warp"]), record["addresses"].tolist()
+            threads = [(warp, lane) for lane in range(LANES) if record["mask"] >> lane & 1]
             if record["event"] == Event.FENCE:
-                self._fence(cta, *addresses[:3])
+                self._fence(cta, threads, *addresses[:3])
             else:
-                self._use(
-                    cta, int(record["site"]), [a for lane, a in enumerate(addresses) if record["mask"] >> lane & 1]
-                )
+                self._use(cta, int(record["site"]), {thread: addresses[thread[1]] for thread in threads})
             self.time += 1
             at += 1
 
@@ -133,15 +155,25 @@ class TensorMapChecker(Observer):
         self.written = np.zeros(min(4 * len(self.written), 4 * MOST_LINES), WRITTEN)
         self.count = move.form(len(rows))(rows, self.written)
 
-    def _fence(self, cta: int, scope: int, proxy: int, address: int) -> None:
+    def _fence(self, cta: int, threads: list[tuple[int, int]], scope: int, proxy: int, address: int) -> None:
         for is_far in (False, True) if scope > Scope.CTA else (False,):
             if proxy == Proxy.TENSORMAP:
                 self.released[cta, is_far] = self.time
             elif proxy == Proxy.TENSORMAP_ACQUIRE:
-                self.acquired[cta, address >> LINE_BITS, is_far] = self.time
+                self.acquired.setdefault((cta, address >> LINE_BITS, is_far), {}).update(
+                    dict.fromkeys(threads, self.time)
+                )
 
-    def _use(self, cta: int, site: int, addresses: list[int]) -> None:
-        for address in addresses:
+    def _has_acquired(self, cta: int, line: int, is_far: bool, thread: tuple[int, int], time: int) -> bool:
+        """Whether a thread knows that it, or another one, has acquired a line since a time: it has waited for others since then."""
+        synced = self.synced[place_of_warp(cta, thread[0])]
+        return any(
+            when >= time and (who == thread or synced > when)
+            for who, when in self.acquired.get((cta, line, is_far), {}).items()
+        )
+
+    def _use(self, cta: int, site: int, addresses: dict[tuple[int, int], int]) -> None:
+        for thread, address in addresses.items():
             line = address >> LINE_BITS
             row = self.written[place_of(self.written, line)]
             if not row["line"]:
@@ -151,7 +183,7 @@ class TensorMapChecker(Observer):
             missing, is_far = None, writer != cta
             if self.released.get((writer, is_far), 0) < time:
                 missing = "release"
-            elif self.acquired.get((cta, line, is_far), 0) < time:
+            elif not self._has_acquired(cta, line, is_far, thread, time):
                 missing = "acquire"
             if missing:
                 key = (site, where, missing)
