@@ -47,7 +47,7 @@ class ProxyChecker(Observer):
         self.program, self.homes, self.variables = program, homes, variables or {}
         self.threads, self.shared_bytes, self.keep = threads, shared_bytes, keep
         self._another = partial(ProxyChecker, program, threads, shared_bytes, homes, keep, variables)
-        self.kinds = np.array([_kind(op) for op in program.ops], np.int8)
+        self.kinds = np.array(_kinds(program), np.int8)
         self.acquires = np.array(_acquires(program), np.bool_)
         self.useful = np.zeros(len(program.ops), np.int8)
         self.found = np.empty((0, 7), np.int64)
@@ -177,6 +177,12 @@ def ctas_of(records: np.ndarray) -> list[int]:
     ctas = records["cta"]
     changes = np.flatnonzero(ctas[1:] != ctas[:-1]) + 1  # mostly few
     return list(dict.fromkeys([int(ctas[0]), *ctas[changes].tolist()]))
+
+
+@fact
+def _kinds(program: Program) -> tuple[int, ...]:
+    """Of each operation, what it is to the async proxy."""
+    return tuple(map(_kind, program.ops))
 
 
 def _kind(op: Op) -> int:

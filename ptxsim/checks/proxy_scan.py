@@ -128,24 +128,30 @@ def write(shadow: ProxyShadow, thread: int, at: int) -> None:
     shadow.unfenced[thread] = 1
 
 
-def take_tile(shadow: ProxyShadow, event: int, known: int, mask: int, addresses: Array, site: int) -> int:
-    """What a product does to chunks of 16 bytes of its tile, as `take_chunks` does; known: up to when its readers know what was written."""
+def take_tile(shadow: ProxyShadow, event: int, known: int, mask: int, addresses: Array, width: int, site: int) -> int:
+    """What a product does to whole chunks of its tile, as `take_chunks` does; known: up to when its readers know what was written."""
     done, chunks, base, pair = 0, len(shadow.readings), int(shadow.rank[0]) << RANK_SHIFT, site << 32 | site
     for lane in range(32):
         start = int(addresses[lane]) - base
-        chunk = start >> CHUNK_BITS
-        if not mask >> lane & 1 or chunk < 0 or chunk >= chunks or start & (1 << CHUNK_BITS) - 1:
+        first, end = start >> CHUNK_BITS, start + width >> CHUNK_BITS
+        if not mask >> lane & 1 or first < 0 or end > chunks or start & (1 << CHUNK_BITS) - 1:
             continue
-        if event == Event.ASYNC_ISSUE:
-            shadow.readings[chunk] += EACH
-            shadow.read_sites[2 * chunk], shadow.read_sites[2 * chunk + 1] = pair, pair
-        elif event == Event.ASYNC_READ:
-            if shadow.writings[chunk] != 0 or shadow.newest[chunk >> LINE_BITS - CHUNK_BITS] > known:
-                continue
+        some = 0
+        if event == Event.ASYNC_READ:
+            for chunk in range(first, end):
+                some |= int(shadow.writings[chunk]) | (shadow.newest[chunk >> LINE_BITS - CHUNK_BITS] > known)
+        elif event == Event.ASYNC_WAIT:
+            for chunk in range(first, end):
+                some |= ~(int(shadow.readings[chunk]) + UP_TO_TOP) & TOPS
+        if some != 0:
+            continue
+        if event == Event.ASYNC_WAIT:
+            for chunk in range(first, end):
+                shadow.readings[chunk] -= EACH
         else:
-            if ~(int(shadow.readings[chunk]) + UP_TO_TOP) & TOPS:
-                continue
-            shadow.readings[chunk] -= EACH
+            for chunk in range(first, end):
+                shadow.readings[chunk] += EACH
+                shadow.read_sites[2 * chunk], shadow.read_sites[2 * chunk + 1] = pair, pair
         done |= 1 << lane
     return done
 
@@ -159,8 +165,8 @@ def take_chunks(
     done, size, base = 0, len(shadow.readings) << CHUNK_BITS, int(shadow.rank[0]) << RANK_SHIFT
     known, now, pair = max(readers_fence, int(shadow.clock[3])), int(shadow.clock[0]), site << 32 | site
     is_product = fetches if event == Event.ASYNC_READ else reads_memory and not fetches and event != Event.ASYNC_WRITE
-    if is_product and bulk and width == 1 << CHUNK_BITS:
-        return take_tile(shadow, event, known, mask, addresses, site)
+    if is_product and bulk:
+        return take_tile(shadow, event, known, mask, addresses, width, site)
     times = now << 32 | now
     for lane in range(32):
         start = int(addresses[lane]) - base
@@ -331,6 +337,10 @@ def scan(
                 continue
             start = int(addresses[lane]) & ((1 << RANK_SHIFT) - 1)
             what, other = -1, 0
+            if event == Event.ASYNC_READ and fetches:
+                for word in range(start >> 2, min((start + width + 3) >> 2, writer.shape[0])):
+                    reading[word] += 1
+                    read_site[word] = site
             for word in range(start >> 2, min((start + width + 3) >> 2, writer.shape[0])):
                 if fetches:
                     w = writer[word]

@@ -17,6 +17,7 @@ from ptxsim.layout.l1_tag_banks import TAG_BANKS, tag_bank
 BANKS = 32
 FAR = 1 << 62
 PLACES = 2 * LANES  # of a hash table of lanes
+ROWS = 63  # as many as the bits of a number that has no sign
 
 
 class AccessKind(IntEnum):
@@ -104,18 +105,49 @@ def served(address: Numbers, mask: int, words: int, lanes: int, merges: bool) ->
         if high < 0:
             continue
         phases += 1
-        if merges and (high >> 2) + words - (low >> 2) <= BANKS:  # different words, different banks
+        low, high = low >> 2, (high >> 2) + words - 1
+        if not merges:
+            wavefronts += most_lanes(address, mask, words, first, lanes)
+        elif high - low < BANKS:  # different words, different banks
             wavefronts += 1
+        elif high // BANKS - low // BANKS < ROWS:
+            wavefronts += most_rows(address, mask, words, first, lanes, low // BANKS)
         else:
-            wavefronts += fullest_bank(address, mask, words, first, lanes, merges)
+            wavefronts += fullest_bank(address, mask, words, first, lanes)
     return wavefronts, phases
 
 
-def fullest_bank(address: Numbers, mask: int, words: int, first: int, lanes: int, merges: bool) -> int:
-    """How many words the bank with most of them has to serve in a phase."""
+def most_lanes(address: Numbers, mask: int, words: int, first: int, lanes: int) -> int:
+    """How many words the bank with most of them has to serve in a phase, where lanes on one word do not merge."""
+    count, most = [0] * BANKS, 0
+    for lane in range(first, first + lanes):
+        if mask >> lane & 1:
+            start = address[lane] // 4
+            for word in range(start, start + words):
+                count[word % BANKS] += 1
+    for bank in range(BANKS):
+        most = max(most, count[bank])
+    return most
+
+
+def most_rows(address: Numbers, mask: int, words: int, first: int, lanes: int, lowest: int) -> int:
+    """The same, where they merge, of words that lie in ROWS rows of all banks from a lowest one on."""
+    rows, most = [0] * BANKS, 0
+    for lane in range(first, first + lanes):
+        if mask >> lane & 1:
+            start = address[lane] // 4
+            for word in range(start, start + words):
+                rows[word % BANKS] |= 1 << word // BANKS - lowest
+    for bank in range(BANKS):
+        most = max(most, rows[bank].bit_count())
+    return most
+
+
+def fullest_bank(address: Numbers, mask: int, words: int, first: int, lanes: int) -> int:
+    """The same, of words anywhere."""
     # A chain of distinct words per bank: heads[bank] is its first entry, next_one[entry] the next; 0 ends it.
     heads, length = [0] * BANKS, [0] * BANKS
-    word_of, next_one = [0] * (4 * LANES + 1), [0] * (4 * LANES + 1)
+    word_of, next_one = [0] * (PLACES + 1), [0] * (PLACES + 1)
     most, entries = 0, 0
     for lane in range(first, first + lanes):
         if not mask >> lane & 1:
@@ -123,7 +155,7 @@ def fullest_bank(address: Numbers, mask: int, words: int, first: int, lanes: int
         start = address[lane] // 4
         for word in range(start, start + words):
             bank = word % BANKS
-            entry = heads[bank] if merges else 0
+            entry = heads[bank]
             while entry != 0 and word_of[entry] != word:
                 entry = next_one[entry]
             if entry == 0:

@@ -26,7 +26,7 @@ from ptxsim.machine.product import Product, multiply_matrices
 from ptxsim.machine.provenance import check_operand, remember_product
 from ptxsim.machine.records import BARRIERS
 from ptxsim.machine.state import Machine
-from ptxsim.machine.tile import CHUNK, Tile, check_tile
+from ptxsim.machine.tile import Tile, check_tile
 from ptxsim.machine.warpgroup import RING, WARPS, ProductRecord
 
 
@@ -163,11 +163,11 @@ class Warpgroup:
         if m.machine.stream is None:
             return
         for tile in instruction_at(m.machine, product.site).tiles(product.a, product.b):
-            chunks = tile.chunks()
-            for i in range(0, len(chunks), 32):
-                part = chunks[i : i + 32]
+            width, addresses = tile.blocks()
+            for i in range(0, len(addresses), 32):
+                part = addresses[i : i + 32]
                 named = part + (self.cta.rank << RANK_SHIFT)
-                m.emit(event, Space.SHARED, CHUNK, flags | FLAG_ASYNC_PROXY, np.arange(32) < len(part), named)
+                m.emit(event, Space.SHARED, width, flags | FLAG_ASYNC_PROXY, np.arange(32) < len(part), named)
 
     def emit_waits(self, m: Port, before: int) -> None:
         """Emit that the products from number `before` on that are covered now read no longer."""
@@ -271,7 +271,6 @@ def start(m: Port, a: int, b: int, keep: bool, metadata: np.ndarray | None) -> A
     for warp in group.warps:
         _own(m, warp, product)
     group.emit_reads(m, Event.ASYNC_READ, product)
-    group.emit_reads(m, Event.ASYNC_ISSUE, product, FLAG_READ)
     m.emit(Event.MMA, addresses=(a, b))
     warpgroup.set_due(group.record, m.machine.steps + delay(m.machine))
     group.schedule(group.record.issued - 1)

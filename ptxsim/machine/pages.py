@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
+import threading
 import weakref
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -15,6 +18,9 @@ LARGE = 1 << 20  # bytes from which on memory is put far away from the process' 
 # device memory, or of what the checks remember.
 _FAR, _END, _STEP = 0x1100_0000_0000, 0x1E00_0000_0000, 1 << 21
 _next = _FAR
+_PAGEMAP = "/proc/self/pagemap"  # what Linux says about the pages of this process
+_FEW = 1 << 18  # bytes that are cleared without a look at which pages are there
+_SWAPPED = 62  # bits of its entries from which on they say that there is a page: in the swap, in memory
 
 
 def reserve(size: int, file: int = -1) -> np.ndarray:
@@ -50,3 +56,45 @@ def discard(memory: np.ndarray, start: int, size: int, guard: int) -> None:
     address, length = memory.ctypes.data + first, -(-(start + size - first) // page) * page
     if library().madvise(address, length, mmap.MADV_REMOVE):  # not of a file
         library().madvise(address, length, mmap.MADV_DONTNEED)
+
+
+class Spare:
+    """Reserved memory that nobody uses any more, for who next asks for as much: it is wiped, which takes a tenth of what the system
+    takes to give pages anew (two to three microseconds for each)."""
+
+    def __init__(self, most_bytes: int = 256 << 20, most: int = 64):
+        self._most_bytes, self._most, self._lock = most_bytes, most, threading.Lock()
+        self._held: list[tuple[np.ndarray, int]] = []  # and the bytes of each that take up memory
+
+    def take(self, size: int) -> np.ndarray:
+        """Zeros, as `reserve` gives them."""
+        with self._lock:
+            for at in range(len(self._held) - 1, -1, -1):
+                if self._held[at][0].size == size:
+                    return self._held.pop(at)[0]
+        return reserve(size)
+
+    def put(self, memories: Iterable[tuple[np.ndarray, int]]) -> None:
+        """Take back what `take` gave, of each of which so many bytes at its beginning may have been used."""
+        if not os.path.exists(_PAGEMAP):
+            return
+        wiped = [(memory, _wipe(memory, used)) for memory, used in memories]
+        with self._lock:
+            self._held += wiped
+            while len(self._held) > self._most or sum(size for _, size in self._held) > self._most_bytes:
+                self._held.pop(0)
+
+
+def _wipe(memory: np.ndarray, used: int) -> int:
+    """Clear the first bytes of a memory, as far as they are there; how many bytes are there then."""
+    if used <= _FEW:
+        memory[:used] = 0
+        return used
+    page = mmap.PAGESIZE
+    pages = min(-(-used // page), memory.size // page)
+    with open(_PAGEMAP, "rb", buffering=0) as pagemap:
+        entries = np.frombuffer(os.pread(pagemap.fileno(), pages * 8, memory.ctypes.data // page * 8), np.uint64)
+    touched = np.flatnonzero(entries >> _SWAPPED)
+    memory[: pages * page].reshape(pages, page)[touched] = 0
+    memory[pages * page : used] = 0
+    return int(touched.size) * page

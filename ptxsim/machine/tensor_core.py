@@ -32,7 +32,7 @@ from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.port import Port
 from ptxsim.machine.records import MBarrierRecord
 from ptxsim.machine.tensor_order import MOVES, Moves, Use, check, tell
-from ptxsim.machine.tile import CHUNK, Tile
+from ptxsim.machine.tile import Tile
 
 Work = Callable[[], None]
 
@@ -126,8 +126,9 @@ def read_tiles(m: Port, tiles: Sequence[Tile], ctas: Sequence[Cta]) -> None:
 def _tell(m: Port, cta: Cta, tile: Tile, event: Event, flags: int) -> None:
     stream, flags = m.machine.stream, flags | FLAG_ASYNC_PROXY | first_lane(m.mask) << LANE_SHIFT
     if stream is not None:
+        width, addresses = tile.blocks()
         stream.emit_all(
-            m.site, m.cta.linear, m.warp.index, event, Space.SHARED, CHUNK, flags, tile.chunks() + (cta.rank << RANK_SHIFT)
+            m.site, m.cta.linear, m.warp.index, event, Space.SHARED, width, flags, addresses + (cta.rank << RANK_SHIFT)
         )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from ptxsim.machine.shared_names import Variables
 from ptxsim.machine.state import Machine
 
 CHUNK = 16  # bytes; every layout keeps that many together
+WIDEST = 128  # bytes of a piece that observers hear of
 FIELDS = "see `ptxsim desc` for the fields and what they read"
 
 
@@ -55,6 +56,10 @@ class Tile:
         """Addresses of the 16-byte pieces that are read, each once."""
         return _chunks(self)
 
+    def blocks(self) -> tuple[int, np.ndarray]:
+        """What is read, in the widest pieces that it consists of, up to 128 bytes: their bytes, and their addresses in order."""
+        return _blocks(self)
+
 
 @lru_cache(maxsize=1024)
 def _fields(format: Any, descriptor: int) -> Descriptor:
@@ -74,6 +79,14 @@ def _addresses(tile: Tile) -> np.ndarray:
 @lru_cache(maxsize=256)
 def _chunks(tile: Tile) -> np.ndarray:
     return np.unique(_addresses(tile) // CHUNK) * CHUNK
+
+
+@lru_cache(maxsize=256)
+def _blocks(tile: Tile) -> tuple[int, np.ndarray]:
+    chunks, width = _chunks(tile), WIDEST
+    while np.unique(chunks // width).size * width != chunks.size * CHUNK:
+        width //= 2
+    return width, np.unique(chunks // width) * width
 
 
 def check_tile(m: Port, tile: Tile) -> None:

@@ -96,8 +96,11 @@ def execute(
 
 
 def _found(program: Program, checkers: Sequence[Checker], machine: Machine) -> list[Finding]:
-    """What a pass has found."""
-    return [*machine.findings.values(), *chain.from_iterable(checker.findings(program) for checker in checkers)]
+    """What a pass has found; nobody asks its checkers again."""
+    found = [*machine.findings.values(), *chain.from_iterable(checker.findings(program) for checker in checkers)]
+    for checker in checkers:
+        checker.release()
+    return found
 
 
 def _look(

@@ -35,11 +35,11 @@ def test_finer_granules_cost_nothing_where_nothing_was_touched():
     rows = state.zeros((1 << 20, 64), np.int32)  # 256 MiB, and twice as much
     rows[70_000] = np.arange(64)
     before = resident()
-    finer = checker._finer(rows, 2)
+    finer = checker._longer(rows, 2, len(rows), repeat=True)
     assert resident() - before < 32 << 20
     assert finer.shape == (1 << 21, 64) and (finer[140_000:140_002] == rows[70_000]).all()
     assert not finer[139_000:140_000].any() and not finer[140_002:142_000].any()
-    assert not checker._finer(rows, 2, used=70_000)[140_000].any()
+    assert not checker._longer(rows, 2, 70_000, repeat=True)[140_000].any()
 
 
 def resident():

@@ -16,7 +16,7 @@ from ptxsim.checks.order.entries import settle
 from ptxsim.checks.order.findings import Problem, findings_of
 from ptxsim.checks.order.scan import FIELDS, KINDS, scan
 from ptxsim.checks.order.sites import COVERS, UPDATES_GLOBAL, UPDATES_SHARED
-from ptxsim.checks.order.state import MARGIN, MOST_FAR, NONE, PAGE_BITS, Order
+from ptxsim.checks.order.state import MARGIN, MOST_FAR, NONE, Order
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Program
 from ptxsim.jit.body import Array
@@ -26,7 +26,7 @@ from ptxsim.machine.shared_names import Variables, shared_name, shared_variable
 
 ACCESSES = frozenset(event for event in Event if event <= Event.ASYNC_WAIT)
 SPACES = frozenset({Space.SHARED, Space.GLOBAL})
-ROWS_AT_ONCE = 1 << 12  # that are looked at for whether anything has touched them
+BYTES_AT_ONCE = 1 << 16  # that are looked at for whether anything has touched them
 
 
 class OrderChecker(Observer):
@@ -69,8 +69,6 @@ class OrderChecker(Observer):
 
     def go_over(self, records: np.ndarray, body: Callable[[Array, int, Order, Array], int]) -> None:
         """Let a form of the scan go over records, with room made where it stops."""
-        if self.order.n[state.SHIFT]:
-            self._refine(records)
         if len(self.found) < KINDS * len(records):
             self.found = np.empty((KINDS * len(records), FIELDS), np.int64)
         at = 0
@@ -108,6 +106,10 @@ class OrderChecker(Observer):
             lambda address: shared_variable(self.variables, address),
         )  # fmt: skip
 
+    def release(self) -> None:
+        """Nobody asks any more."""
+        state.give_back(self.order)
+
     # ---- room ----
 
     def _make_room(self, record: np.void) -> None:
@@ -119,6 +121,8 @@ class OrderChecker(Observer):
             self._keep_more()
         elif o.n[state.FAR] + MARGIN > len(o.known) and 1 < len(o.known) < MOST_FAR:
             self._know_more()
+        elif int(record["width"]) & (1 << int(o.n[state.SHIFT])) - 1:
+            self._refine(int(record["width"]))
         else:
             self._add_pages()
 
@@ -128,11 +132,7 @@ class OrderChecker(Observer):
         slots = len(o.cluster)
         self.order = o._replace(
             free=np.arange(2 * slots - 1, -1, -1, dtype=np.int32), cluster=np.append(o.cluster, np.full(slots, NONE, np.int32)),
-            **{name: _twice(getattr(o, name)) for name in (
-                "start", "threads", "live", "uniform", "row_of", "clock", "floor", "own", "far", "fence_row", "fence_time",
-                "fence_scope", "landing", "over", "waits", "landed", "landed_by", "covered_at", "need", "phase", "passing", "come", "came", "pending",
-                "cells", "reads", "updates", "lines", "warps", "tensors", "sent", "relaxed",
-            )},
+            **self._more(state.BY_SLOT, 2),
         )  # fmt: skip
         self.order.n[state.FREE] = slots
 
@@ -148,22 +148,20 @@ class OrderChecker(Observer):
 
     def _know_more(self) -> None:
         o = self.order
-        rows = (1 + int(np.flatnonzero(o.cluster != NONE).max(initial=-1))) * int(o.n[state.ROWS])
+        rows = state.rows_in_use(o, "far", state.slots_in_use(o))
         more = {}
         for name, used in (("far", rows), ("kept_far", int(o.n[state.KEPT]))):  # no others have been touched
             array = getattr(o, name)
             more[name] = state.zeros((len(array), 2 * len(o.known)), np.int32)
             more[name][:used, : len(o.known)] = array[:used]
-        self.order = o._replace(known=_twice(o.known), **more)
+        self.order = o._replace(**self._more(["known"], 2), **more)
 
     def _add_pages(self) -> None:
         """Room for four times as many pages of global memory, or for the granules of as many."""
         o = self.order
         pages = int(o.n[state.PAGES])
         if pages < len(o.page_granules):
-            used = int(o.n[state.GRANULES]) << PAGE_BITS - int(o.n[state.SHIFT])
-            names = ("far_cells", "far_reads", "far_updates")
-            self.order = o._replace(**{name: _longer(getattr(o, name), 4, used) for name in names})
+            self.order = o._replace(**self._more(state.BY_GRANULE, 4))
             return
         granules = np.append(o.page_granules, np.full(3 * pages, NONE, np.int32))
         keys, at = np.full(8 * pages, NONE, np.int64), np.zeros(8 * pages, np.int32)
@@ -173,52 +171,32 @@ class OrderChecker(Observer):
                 while keys[entry] != NONE:
                     entry = (entry + 1) % len(keys)
                 keys[entry], at[entry] = key, place
-        more = {name: _longer(getattr(o, name), 4) for name in ("far_lines", "far_ways")}
+        more = self._more(state.BY_LINE, 4)
         self.order = o._replace(page_granules=granules, page_key=keys, page_at=at, **more)
 
-    def _refine(self, records: np.ndarray) -> None:
+    def _refine(self, width: int) -> None:
         """Smaller granules, for accesses of less than 4 bytes."""
         o = self.order
-        width = records["width"]
-        if not (width & 3).any():
-            return
-        width = width[(records["event"] <= Event.ASYNC_WAIT) & np.isin(records["space"], list(SPACES))]
-        wanted = 0 if (width & 1).any() else 1 if (width & 3).any() else 2
+        wanted = 0 if width & 1 else 1
         finer = int(o.n[state.SHIFT]) - wanted
-        if finer <= 0:
-            return
-        used = int(o.n[state.GRANULES]) << PAGE_BITS - int(o.n[state.SHIFT])
+        fine = self._more(("cells", "reads", "updates", *state.BY_GRANULE), 1 << finer, repeat=True)
         o.n[state.SHIFT] = wanted
         o.n[state.CELLS] <<= finer
-        fine = {name: _finer(getattr(o, name), 1 << finer) for name in ("cells", "reads", "updates")}
-        for name in ("far_cells", "far_reads", "far_updates"):
-            fine[name] = _finer(getattr(o, name), 1 << finer, used)
         self.order = o._replace(**fine)
 
+    def _more(self, names: Sequence[str], times: int, repeat: bool = False) -> dict[str, np.ndarray]:
+        """Arrays of more rows, see `_longer`."""
+        o, slots = self.order, state.slots_in_use(self.order)
+        return {name: _longer(getattr(o, name), times, state.rows_in_use(o, name, slots), repeat) for name in names}
 
-def _finer(array: np.ndarray, by: int, used: int | None = None) -> np.ndarray:
-    """Each row so many times; what has not been touched stays so, and costs no memory. used: rows beyond it have not."""
-    more = state.zeros((len(array) * by, *array.shape[1:]), array.dtype)
-    for first in range(0, len(array[:used]) if array.size else 0, ROWS_AT_ONCE):
-        rows = array[:used][first : first + ROWS_AT_ONCE]
+
+def _longer(array: np.ndarray, times: int, used: int, repeat: bool = False) -> np.ndarray:
+    """An array of so many times as many rows, of which the first are its own, or each is repeated. What has not been touched stays so,
+    and costs no memory; rows from `used` on have not."""
+    found = state.zeros((times * len(array), *array.shape[1:]), array.dtype)
+    by, many = times if repeat else 1, max(1, BYTES_AT_ONCE * len(array) // max(1, array.nbytes))
+    for first in range(0, used if array.size else 0, many):
+        rows = array[first : min(first + many, used)]
         if rows.view(np.bool_).any():
-            more[first * by : (first + len(rows)) * by] = np.repeat(rows, by, axis=0)
-    return more
-
-
-def _longer(array: np.ndarray, times: int, used: int | None = None) -> np.ndarray:
-    """An array of more rows, of which the first are its own."""
-    found = state.zeros((max(times * len(array), 1 << PAGE_BITS), *array.shape[1:]), array.dtype)
-    found[: len(array)][:used] = array[:used]
-    return found
-
-
-def _twice(array: np.ndarray) -> np.ndarray:
-    """An array of twice as many rows, zero after its own."""
-    found = state.zeros((2 * len(array), *array.shape[1:]), array.dtype)
-    if array.ndim == 2 and array.dtype == np.int32:  # most rows of clocks have never been touched, and take no memory
-        used = array.any(axis=1)
-        found[: len(array)][used] = array[used]
-    else:
-        found[: len(array)] = array
+            found[first * by : (first + len(rows)) * by] = np.repeat(rows, by, axis=0) if repeat else rows
     return found

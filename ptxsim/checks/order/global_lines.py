@@ -71,7 +71,7 @@ def read_global(o: Order, slot: int, warp: int, record: Array, bits: int) -> boo
         run, step = next_run(addresses, rest)
         if run & run - 1 == 0 and not is_alone:
             if not is_ahead:
-                look_ahead(o, addresses, rest)
+                look_ahead(o, addresses, rest, False)
                 is_ahead = True
             lane = lowest(run)
             if not read_apart(
@@ -87,8 +87,8 @@ def read_global(o: Order, slot: int, warp: int, record: Array, bits: int) -> boo
     return True
 
 
-def look_ahead(o: Order, addresses: Array, rest: int) -> None:
-    """Lanes read here and there: what is known of all their lines is asked of memory at once, not by one after another."""
+def look_ahead(o: Order, addresses: Array, rest: int, writes: bool) -> None:
+    """Lanes read or write here and there: what is known of all their lines is asked of memory at once, not by one after another."""
     shift, key, place, size = int(o.n[SHIFT]), NONE, 0, 1 << PAGE_BITS - int(o.n[SHIFT])
     while rest:
         address = int(addresses[lowest(rest)])
@@ -99,8 +99,13 @@ def look_ahead(o: Order, addresses: Array, rest: int) -> None:
         if place == NONE:
             return
         fetch(o.far_lines[(place << PAGE_LINES) + (address >> LINE_BITS & (1 << PAGE_LINES) - 1)])
-        if o.page_granules[place] != NONE:
-            fetch(o.far_reads[int(o.page_granules[place]) * size + ((address & (1 << PAGE_BITS) - 1) >> shift)])
+        if o.page_granules[place] == NONE:
+            continue
+        cell = int(o.page_granules[place]) * size + ((address & (1 << PAGE_BITS) - 1) >> shift)
+        if writes:
+            fetch(o.far_cells[cell])
+        else:
+            fetch(o.far_reads[cell])
 
 
 def read_apart(o: Order, slot: int, warp: int, site: int, bits: int, lane: int, address: int, width: int) -> bool:
@@ -311,8 +316,12 @@ def see_reader(o: Order, at: int, granules: int, cluster: int) -> bool:
 def write_global(o: Order, slot: int, warp: int, record: Array, bits: int) -> bool:
     """A write where nothing has been read but by the lanes themselves, and nothing written; of copies, where nothing has been done."""
     rest, addresses = int(record["mask"]), record["addresses"]
+    is_alone, is_ahead = rest & rest - 1 == 0, False
     while rest:
         run, step = next_run(addresses, rest)
+        if run & run - 1 == 0 and not is_alone and not is_ahead:
+            look_ahead(o, addresses, rest, True)
+            is_ahead = True
         start = int(addresses[lowest(run)]) - lowest(run) * step
         if not write_run(o, slot, warp, int(record["site"]), bits, run, start, step, int(record["width"])):
             return False

@@ -26,8 +26,31 @@ def keep_in_log(o: Order, row: int, record: Array, lanes: int, is_anybodys: bool
     o.log[at] = record
     mine = o.log_note[at]
     mine["time"], mine["own"] = o.n[NOW], max(o.floor[row], o.own[row])
-    mine["lanes"], mine["together"] = lanes, is_anybodys or lanes != 0
+    mine["lanes"], mine["together"], mine["again"] = lanes, is_anybodys or lanes != 0, 0
+    if is_anybodys and lanes == 0:
+        supersede(o, at)
     o.n[LOGGED] = at + 1
+
+
+def supersede(o: Order, at: int) -> None:
+    """What a product has read: a loop reads the same tiles again and again, of which only the last time counts."""
+    mine = o.log[at]
+    place = (int(mine["addresses"][0]) >> 4) * 31 + int(mine["warp"]) & len(o.log_last) - 1
+    last = int(o.log_last[place])
+    if last < o.n[LOGGED] and o.log_note[last]["lanes"] == 0 and o.log_note[last]["together"]:
+        if is_same(mine, o.log[last]):
+            o.log_note[last]["again"] = 1
+    o.log_last[place] = at
+
+
+def is_same(one: Array, other: Array) -> bool:
+    """Whether two records are of the same bytes, and of the same warp."""
+    differ = int(one["mask"]) ^ int(other["mask"]) | int(one["width"]) ^ int(other["width"])
+    differ |= int(one["warp"]) ^ int(other["warp"]) | int(one["cta"]) ^ int(other["cta"])
+    mine, theirs = one["addresses"], other["addresses"]
+    for lane in range(LANES):
+        differ |= int(mine[lane]) ^ int(theirs[lane])
+    return differ == 0
 
 
 def are_in_place(o: Order, slot: int, row: int, record: Array) -> bool:
@@ -75,7 +98,7 @@ def work_off(o: Order) -> None:
     for number in range(o.n[LOGGED]):
         record, kept = o.log[number], o.log_note[number]
         now, own, given, together = int(kept["time"]), int(kept["own"]), int(kept["lanes"]), int(kept["together"])
-        if now <= start:
+        if now <= start or kept["again"]:
             continue
         way, mask, width, site = int(record["warp"]), int(record["mask"]), int(record["width"]), int(record["site"])
         rank = int(o.place[record["cta"]]) - slot * ctas

@@ -153,6 +153,9 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
         elif event <= Event.ASYNC_WAIT:
             space = int(record["space"])
             if space == Space.SHARED or space == Space.GLOBAL:
+                if int(record["width"]) & (1 << int(o.n[SHIFT])) - 1:
+                    o.n[NOW] -= 1
+                    return i
                 is_global = space == Space.GLOBAL
                 if not is_global and event >= Event.ASYNC_READ:
                     read_by_copies(o, slot, rank, record, event, bits)

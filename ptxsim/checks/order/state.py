@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from mmap import PAGESIZE
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from ptxsim.checks.order.sites import (
 from ptxsim.jit.body import Array, record
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import RECORD, Scope
-from ptxsim.machine.pages import reserve
+from ptxsim.machine.pages import Spare
 
 # Of `n`.
 (
@@ -58,6 +59,13 @@ LOG = 2048  # reads of shared memory in the log
 NEAR_WAYS, FAR_WAYS = 2, 2  # places for accesses from other CTAs of a cluster; per granule of global memory
 MARGIN = 80  # free places with which a record can be worked off
 SLOTS, ROOM = 40, 1 << 28  # ROOM: bytes of the clocks of all slots, at first
+LARGE = 1 << 16  # bytes from which on an array costs memory only where it is touched
+BY_SLOT = (
+    "start", "threads", "live", "uniform", "row_of", "clock", "floor", "own", "far", "fence_row", "fence_time", "fence_scope",
+    "landing", "over", "waits", "landed", "landed_by", "covered_at", "need", "phase", "passing", "come", "came", "pending", "cells",
+    "reads", "updates", "lines", "warps", "tensors", "sent", "relaxed",
+)  # fmt: skip
+BY_LINE, BY_GRANULE = ("far_lines", "far_ways"), ("far_cells", "far_reads", "far_updates")  # of global memory
 PAGES_AT_FIRST, GRANULES_AT_FIRST = 2048, 2048  # pages of global memory, and those with granules
 MOST_FAR = 2048  # clusters that others may know of
 UNTOLD = -3  # in place of a column: the cluster has handed on what it did when there was no room left, so that no access may be blamed
@@ -88,8 +96,8 @@ PUBLISHED = record(("fenced", "i4"), ("before", "i4"), ("synced", "i4"), ("cover
 # Lanes of a warp that have accessed a granule, none: one of the lanes.
 ACCESS = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"))
 # Of a read in the log: when it was, and what its warp knew of itself; together: `lanes` of the warp read it all, or none that is
-# known; else each lane reads for itself.
-LOGGED_READ = record(("time", "i4"), ("own", "i4"), ("lanes", "u4"), ("together", "i4"))
+# known; else each lane reads for itself. again: a later one of the log says the same.
+LOGGED_READ = record(("time", "i4"), ("own", "i4"), ("lanes", "u4"), ("together", "i4"), ("again", "i4"))
 # Of some cells of tensor memory: which warp last used them, when, with which lanes, where, and whether by the tensor core.
 USE = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"), ("core", "i4"))
 # Of copies out of the shared memory of a CTA that complete on mbarriers: bytes that they have yet to read, when the last was over, where.
@@ -148,6 +156,7 @@ class Arrays(NamedTuple):
     tensors: Array  # by slot, rank, cell of tensor memory, and: the last write, then the last read of each warp of the cluster
     log: Array  # reads of shared memory that have not been noted yet (see lines)
     log_note: Array
+    log_last: Array  # by hash of what a product has read: its last place in the log
     page_key: Array  # of global memory, by hash
     page_at: Array
     far_cells: Array
@@ -226,13 +235,16 @@ def begin(
         zeros((slots, threads if covers else 0), np.int32), zeros((slots, threads), np.int32), zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32), zeros((slots, barrier_rows(ctas)), np.int32), zeros((slots, barrier_rows(ctas)), np.int32),
         zeros((slots, all_warps), np.int32),
         zeros(granules, CELL), zeros((granules, ways), ACCESS), zeros((granules, ways if strong[0] else 0), ACCESS),
-        zeros(slots * ctas * lines, LINE), zeros((slots * ctas * lines, 3 * LANES), np.int32), zeros((slots * ctas * TENSOR_CELLS if tensors else 0, 1 + all_warps), USE), zeros(LOG, RECORD), zeros(LOG, LOGGED_READ),
+        zeros(slots * ctas * lines, LINE), zeros((slots * ctas * lines, 3 * LANES), np.int32), zeros((slots * ctas * TENSOR_CELLS if tensors else 0, 1 + all_warps), USE), zeros(LOG, RECORD), zeros(LOG, LOGGED_READ), zeros(LOG, np.int32),
         np.full(2 * PAGES_AT_FIRST, NONE, np.int64), zeros(2 * PAGES_AT_FIRST, np.int32), zeros(many, CELL), zeros((many, FAR_WAYS), ACCESS),
         zeros((many, FAR_WAYS if strong[1] else 0), ACCESS), zeros(far_lines, LINE), zeros((far_lines, 2), WAY),
         np.full(PAGES_AT_FIRST, NONE, np.int32), zeros(4 * MARGIN, ENTRY), zeros((4 * MARGIN, units), np.int32),
         zeros((4 * MARGIN, columns), np.int32), np.full(clusters, NONE, np.int32), zeros(columns, np.int32),
         zeros(LANES, np.int32), np.zeros((0, 2), np.int64) if left is None else left, zeros(clusters * units if n[COPYING] else 1, PUBLISHED),
     )  # fmt: skip
+
+
+_spare = Spare()
 
 
 def _agree(sites: tuple[int, ...], elsewhere: int, scope: Scope) -> bool:
@@ -245,9 +257,36 @@ def _agree(sites: tuple[int, ...], elsewhere: int, scope: Scope) -> bool:
 def zeros(shape: tuple[int, ...] | int, dtype: np.typing.DTypeLike) -> np.ndarray:
     """An array that costs memory, and the time to clear it, only where it is touched."""
     size = math.prod((shape,) if isinstance(shape, int) else shape) * np.dtype(dtype).itemsize
-    if size < 1 << 16:
+    if size < LARGE:
         return np.zeros(shape, dtype)
-    return reserve(size).view(dtype).reshape(shape)
+    return _spare.take(size).view(dtype).reshape(shape)
+
+
+def slots_in_use(o: Order) -> int:
+    """How many slots have held a cluster: the first ones."""
+    return 1 + int((o.cluster != NONE).nonzero()[0].max(initial=-1))
+
+
+def rows_in_use(o: Order, name: str, slots: int) -> int:
+    """How many of the rows of an array may have been touched, with so many slots in use: the first ones."""
+    array = getattr(o, name)
+    if name in BY_SLOT:
+        return len(array) // len(o.cluster) * slots
+    if name in BY_LINE:
+        return int(o.n[PAGES]) << PAGE_LINES
+    if name in BY_GRANULE:
+        return int(o.n[GRANULES]) << PAGE_BITS - int(o.n[SHIFT])
+    return len(array)
+
+
+def give_back(o: Order) -> None:
+    """Memory of what nobody looks at any more: the next launch may have it."""
+    slots = slots_in_use(o)
+    _spare.put(
+        (array.reshape(-1).view(np.uint8), rows_in_use(o, name, slots) * array.nbytes // len(array))
+        for name, array in zip(o._fields, o)
+        if array.nbytes >= LARGE and array.ctypes.data % PAGESIZE == 0
+    )
 
 
 def hashed(key: int, owner: int) -> int:

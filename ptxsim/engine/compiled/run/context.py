@@ -74,7 +74,7 @@ class NativeContext:
 
     def __init__(self, program: Program, machine: Machine, library: Library, keep: bool, patient: bool):
         self.program, self.machine, self.library, self.keep = program, machine, library, keep
-        self.layout = WarpLayout.of(program, specials_of(program))
+        self.layout = layout_of(program)
         self.record = Context.of(aligned(Context.dtype.itemsize))
         self.keeps_rules = keeps_rules(program)
         self.slow_path: dict[bool, dict[int, str]] = {True: {}, False: {}}
@@ -98,11 +98,7 @@ class NativeContext:
             np.array([a.size for a in memory.allocations], np.uint64),
             np.array([KINDS[a.kind] | READ_ONLY * a.read_only for a in memory.allocations], np.uint32),
             np.zeros((sites_of(self.program) + 1, 2), np.uint64),
-            np.array(impatience(self.program), np.int64),
-            np.array(lengths_of(self.program), np.int64),
-            np.array(lines_of(self.program), np.int64),
-            np.array([0 if s is None else self.layout.registers[s] for s in predicates_of(self.program)], np.int64),
-            np.array(polls(self.program), np.int64),
+            *tables_of(self.program),
         ]
         names = ("starts", "sizes", "kinds", "caches", "impatience", "lengths", "lines", "predicates", "polls")
         for name, table in zip(names, self._tables, strict=True):
@@ -250,6 +246,21 @@ class NativeContext:
     @cached_property
     def _mark(self) -> Path | None:
         return self.library.mark(self.program)
+
+
+@fact
+def layout_of(program: Program) -> WarpLayout:
+    """Where a warp of a program keeps its registers."""
+    return WarpLayout.of(program, specials_of(program))
+
+
+@fact
+def tables_of(program: Program) -> tuple[np.ndarray, ...]:
+    """What native code asks about blocks and operations: impatience, lengths, lines, where predicates are, polls."""
+    places = layout_of(program).registers
+    predicates = [0 if slot is None else places[slot] for slot in predicates_of(program)]
+    rows = impatience(program), lengths_of(program), lines_of(program), predicates, polls(program)
+    return tuple(np.array(row, np.int64) for row in rows)
 
 
 @fact

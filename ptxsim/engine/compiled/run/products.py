@@ -35,7 +35,7 @@ class NativeProducts:
         self._scratch, self._tiles = aligned(SCRATCH), (KnownTile * TILES)()
         # Of each, which have to live as long.
         self._pieces: list[Offsets | None] = [None] * TILES
-        self._chunks: list[np.ndarray | None] = [None] * TILES
+        self._blocks: list[np.ndarray | None] = [None] * TILES
         record = native.record
         record.scratch, record.tiles = self._scratch.ctypes.data, ctypes.addressof(self._tiles)
         record.find_tile = native.callbacks.address(
@@ -64,8 +64,9 @@ class NativeProducts:
             if known.doubtful and fields.base_offset:
                 return 0
         if machine.stream is not None:
-            chunks = self._chunks[place] = tile.chunks()
-            known.chunks, known.count = chunks.ctypes.data, len(chunks)
+            known.width, blocks = tile.blocks()
+            self._blocks[place] = blocks
+            known.blocks, known.count = blocks.ctypes.data, len(blocks)
         found = self._pieces[place] = pieces(tile)
         return found.ctypes.data
 

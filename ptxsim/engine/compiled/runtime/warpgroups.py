@@ -25,7 +25,6 @@ from ptxsim.machine.bulk_state import UNKNOWN_SWIZZLE, swizzle_at
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
 from ptxsim.machine.mbarrier_state import NEVER
 from ptxsim.machine.records import CtaRecord, WarpRecord
-from ptxsim.machine.tensor_tile import CHUNK
 from ptxsim.machine.warpgroup import RING, WARPS, ProductRecord, WarpgroupRecord
 
 GROUP_BYTES = WarpgroupRecord.dtype.itemsize
@@ -41,9 +40,10 @@ class KnownTile(Record):
     descriptor: U64
     pieces: I64  # an address; 0: unknown, or the interpreter reports what is wrong
     site: I32
-    # For observers: the 16-byte chunks that are read (address and count); for checks: the lowest address, the swizzle.
-    chunks: I64
+    # For observers: the blocks that are read (address, count, bytes of each); for checks: the lowest address, the swizzle.
+    blocks: I64
     count: I64
+    width: I64
     low: I64
     swizzle: I64
     doubtful: I64  # whether its start is right only for what a tensor copy has brought
@@ -138,7 +138,6 @@ def arrive_at_product(
         if tells != 0:
             tell_waits(context, warp, site, group, before)
             tell_reads(context, warp, site, product, Event.ASYNC_READ, 0)
-            tell_reads(context, warp, site, product, Event.ASYNC_ISSUE, FLAG_READ)
     return outcome
 
 
@@ -179,19 +178,20 @@ def tell_waits(context: Context, warp: WarpRecord, site: int, group: WarpgroupRe
 
 
 def tell_reads(context: Context, warp: WarpRecord, site: int, product: ProductRecord, kind: int, flags: int) -> None:
-    """Record the chunks of shared memory that a product reads."""
+    """Record the blocks of shared memory that a product reads."""
     numbers = [0] * LANES
     for which in range(2):
         descriptor = product.b if which == 1 else product.a
         if descriptor != 0:
             known: KnownTile = view(context.tiles, KnownTile, TILES)[look(context, product.site, which, descriptor)]
-            chunks, count = view(known.chunks, LONGS, known.count), 0
+            blocks, count = view(known.blocks, LONGS, known.count), 0
             for i in range(known.count):
-                numbers[count] = chunks[i] + warp.named
+                numbers[count] = blocks[i] + warp.named
                 count += 1
                 if count == LANES or i == known.count - 1:
                     event(
-                        context, warp, site, kind, Space.SHARED, CHUNK, flags | FLAG_ASYNC_PROXY, (1 << count) - 1, numbers
+                        context, warp, site, kind, Space.SHARED, known.width, flags | FLAG_ASYNC_PROXY, (1 << count) - 1,
+                        numbers,
                     )  # fmt: skip
                     count = 0
 
