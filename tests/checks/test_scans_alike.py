@@ -87,10 +87,10 @@ def test_proxies(seed, count):
 @given(st.integers(0, 2**32), st.integers(0, 60))
 @settings(deadline=None, max_examples=25)
 def test_writers_of_tensor_maps(seed, count):
-    given = records(seed, count, [Event.STORE, Event.ASYNC_READ, Event.FENCE])
+    given = records(seed, count, [Event.STORE, Event.ASYNC_READ, Event.FENCE, Event.LEAVE, Event.SYNC_WARP])
     given["space"], given["flags"] = Space.GLOBAL, np.random.default_rng(seed).choice([0, FLAG_TENSORMAP], count)
     given["addresses"] *= 128
-    alike(tensor_maps.follow, given, 0, np.zeros(256, tensor_maps.WRITTEN), 0, 1)
+    alike(tensor_maps.follow, given, 0, np.zeros(256, tensor_maps.WRITTEN), np.zeros(tensor_maps.WARPS, np.int64), 0, 1)
 
 
 @given(st.integers(0, 2**32), st.integers(0, 60))
