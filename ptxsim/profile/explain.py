@@ -23,6 +23,7 @@ MODELED = (
     "those to a line that is open are put together, of 30 at a time; warps whose stores wait for the sub-core's port take turns",
     "constants: lines of 64 bytes of an SM, 2 KiB of them, the first reads of 256 bytes; different addresses of a warp one after the other",
     "branches: taken back or ahead, lanes that part and that meet again",
+    "fences of the GPU: in rounds of the SM, after the loads and stores that came before, with those that come at the same time",
     "flags: seen by a spinning warp after a latency that depends on the fence before the write, one write of a line after the other",
     "shared memory of a cluster: at a rate of bytes, which SMs share where more of them use it than a GPC's network carries",
     "code: fetched in lines of 128 bytes, the next ones in advance, when a warp of the SM first comes by",

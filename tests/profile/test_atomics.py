@@ -89,3 +89,15 @@ def test_words_of_local_memory_that_are_accessed_at_once_take_as_long_as_one_by_
 
     one_by_one = cycles(" ".join(f"st.local.u32 [%d1+{4 * k}], %r0;" for k in range(4)))
     assert abs(cycles("st.local.v4.u32 [%d1], {%r0, %r0, %r0, %r0};") / one_by_one - 1) < 0.1
+
+
+def test_results_that_nobody_reads_are_not_waited_for():
+    """ptxas makes a reduction of such an atomic; in a loop its next turn would wait for the register."""
+
+    def turns(atomic: str) -> int:
+        return cycles(
+            f"mov.u32 %r2, 0; AGAIN: {atomic}; add.s64 %d1, %d1, 1024; add.u32 %r2, %r2, 1;"
+            " setp.lt.u32 %p0, %r2, 12; @%p0 bra AGAIN;"
+        )
+
+    assert turns("atom.global.add.u32 %r1, [%d1], 1") == turns("red.global.add.u32 [%d1], 1")

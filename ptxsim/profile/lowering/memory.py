@@ -79,6 +79,7 @@ def atomic(assembly: Assembly, op: Op) -> list[MachineOp]:
         return [*loop, MachineOp("alu", (), (), op.site), last, MachineOp("branch", (), (), op.site)]
     unit = unit_of(assembly, op)
     made = assembly.machine(op, unit, Kind.ACCESS, space=space, stores=True, amount=int(unit == "remote"))
+    made.writes = tuple(slot for slot in made.writes if assembly.live_readers(slot))  # ptxas makes a reduction of it
     return [*released(op), *widened(assembly, op, made)]
 
 

@@ -70,10 +70,8 @@ def repeated(records: np.ndarray, bulk: np.ndarray) -> np.ndarray:
 
 
 def atomic_cost(figures: Figures, addresses: np.ndarray, mask: np.ndarray, on_floats: np.ndarray) -> np.ndarray:
-    """Operations of L2 that atomics by lanes are, (n, 32) addresses: in each sector as many as lanes have the same word there.
-
-    Where that is the only word of its sector they take longer, less where each word of it has one; those on floats wait for each other.
-    """
+    """Cycles of a unit of L2 that atomics by lanes take, (n, 32) addresses: an operation for each lane that has a word which another has, too, and
+    one for the rest of a sector. Those on one word that add floats wait for each other."""
     words = np.sort(np.where(word_mask(mask), (addresses >> np.uint64(2)).astype(np.int64), -1), axis=1)
     lanes = np.arange(32)
     new = np.ones(words.shape, bool)
@@ -84,9 +82,9 @@ def atomic_cost(figures: Figures, addresses: np.ndarray, mask: np.ndarray, on_fl
     first[:, 1:] = sectors[:, 1:] != sectors[:, :-1]
     begins = np.flatnonzero(first.ravel())  # sectors one after the other, row by row
     most = np.maximum.reduceat(run.ravel(), begins)
-    words_there = np.add.reduceat(new.ravel(), begins)
-    each = np.where(words_there == 1, figures.atomic_word, np.where(words_there == 8, figures.atomic_sector, 1.0))
-    cost = np.where((words_there == 8) & (most > 1), most, most * each) * (sectors.ravel()[begins] >= 0)
+    whole = (np.add.reduceat(new.ravel(), begins) == 8) & (most == 1)
+    each = np.where(whole, figures.atomic_whole, figures.atomic_operation)
+    cost = each * most * (sectors.ravel()[begins] >= 0)
     rows = begins // 32
     total = np.bincount(rows, cost, len(words))
     longest = np.zeros(len(words))

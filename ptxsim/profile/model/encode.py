@@ -213,7 +213,6 @@ def parameters(
         "store_part_now": figures.store_part_all * part,
         "store_part_sector_now": figures.store_part_sector_all * part,
         "replacement_interval": (figures.replacement_next + figures.replacement_warp * warps) * part,
-        "answer": figures.store_answer + (figures.store_answer_all - figures.store_answer) * part,
         "shared_latency": figures.unit("shared").latency,
         "bulk_stores": figures.bulk_store_bandwidth_all / part,
         "remote_share": max(1.0, sms / figures.remote_together) if cluster > 2 else 1.0,

@@ -134,13 +134,14 @@ class Figures:
     store_buffer: float = 350  # cycles of what all SMs write that L2 takes in before an SM has to wait for it
     store_queue: float = 32  # lines like those of a store that an SM has on their way before it waits
     atomic_latency: float = 312
-    atomic_alone: float = 0.85  # cycles of one SM's port per operation
-    atomic_units: float = 72  # of L2, each with an operation on one word of a sector at a time
+    atomic_alone: float = 0.72  # cycles of one SM's port for a cycle of those units
+    atomic_units: float = 67  # of L2, each with an operation on words of a sector at a time
     atomic_chunk: int = 512  # bytes of memory that are of one unit
-    atomic_word: float = 1.3  # cycles of an operation on a word if the lanes of a warp have no other one in its sector
-    atomic_sector: float = 0.2  # of one on all words of a sector, by as many lanes
+    atomic_spread: float = 0.8  # exponent by which few chunks keep few units busy
+    atomic_operation: float = 1.35  # cycles of one on words of a sector of which the lanes of a warp have each once
+    atomic_whole: float = 1.15  # of one on all words of it
     atomic_float: float = 2.4  # times as many for the lanes of a warp with the same word, if it adds floats
-    atomic_queue: float = 64  # operations an SM has on their way before its next atomic waits
+    atomic_queue: float = 300  # cycles of those units that an SM has on their way before its next atomic waits
     flag_relaxed: float = 430  # from a write until a warp that spins goes on because of it
     flag_fenced: float = 660  # the same if a fence or release came before
     flag_atomic: float = 540  # the same of an atomic
@@ -206,11 +207,15 @@ class Figures:
     remote_atomic: float = 3.3  # cycles of that port by lane of an atomic
     remote_word: float = 2.2  # times as many for lanes that have the same word
     fence_port: float = 16  # cycles of the sub-core from one fence to the next
-    fence_port_gpu: float = 16  # the same of fences of the GPU
+    fence_path: float = 2  # of the SM's path to memory that one of the GPU takes
+    fence_round: float = 375  # cycles from one round of them to the next on an SM
+    fence_join: float = 370  # after the first of a round in which another is of it
+    fence_join_shared: float = 370  # and one of a warp that has stored to shared memory since its last one
+    fence_join_stored: float = 20  # and to other memory
     fence_least: float = 264  # cycles of a fence of the GPU, whatever is under way
     cta_fence: float = 20  # latency of a fence up to which it waits for no store's answer
-    store_answer: float = 160  # from the last store until a fence of the GPU may begin, one SM alone
-    store_answer_all: float = 500  # the same with all SMs writing
+    store_answer: float = 160  # from the last store until a fence of the GPU may begin
+    store_answer_others: float = 390  # the same where another warp of the SM has stored since
     code_line: float = 12.3  # fetch of 128 bytes of code that no warp of the SM has run, read in advance
     code_near: int = 4  # lines of 128 bytes of code that are there at the start
     code_far: float = 296  # when those after them are at the latest, if the launch before has left them
@@ -232,7 +237,7 @@ H200 = Figures(
 # The same chip with HBM3: 3.19 TB/s read in the place of 4.69 (tools/data/dram).
 H100 = replace(
     H200, name="H100", source="the H200's, with memory as measured on an H100 SXM; judged by launches measured there", dram_bandwidth=1612,
-    flag_fenced=415, fence_least=684, fence_port_gpu=96, constant_line_port_all=36, local_sector_all=2.4,
+    flag_fenced=415, fence_least=655, fence_round=455, fence_join=38, fence_join_shared=12, atomic_units=59, constant_line_port_all=36, local_sector_all=2.4,
 )  # fmt: skip
 # Public: data sheets for sizes, rates and clocks; latencies and L2 bandwidth as in "Hardware features of different Nvidia
 # GPU architectures" (PMC10448217, table 3); one FP32 pipe of 16 lanes per sub-core (architecture white papers). Everything

@@ -176,6 +176,8 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
     partly = part < 32
     if what == STORE:
         arrives(m, p, begin, count)
+    if what != LOAD:
+        m.state[0].storer, m.warps[w].written = w, begin
     for k in range(m.entries[q].count * words):
         line, sectors = m.lines[first + k // words] >> 4, m.lines[first + k // words] & 15
         line += k % words - line % words  # all of the words that lie together; 0 of other memory
@@ -314,6 +316,8 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
         if not m.ops[i].last_of_site or m.ops[i].moved:
             break
     if found:
+        if kind == Kind.ACCESS and not m.ops[i].stores and not m.ops[i].remote:
+            m.warps[w].loaded = max(m.warps[w].loaded, done)
         return float(done)
     if m.ops[i].is_own:
         return own_access(m, p, s, w, i, now)

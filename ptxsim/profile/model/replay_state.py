@@ -53,6 +53,8 @@ STATE = record(
     ("waits", "?"),  # a warp does, for a flag
     ("stores", "i8"), ("stored", "f8"),  # to global memory so far, and when the last was
     ("sending", "f8"), ("place", "i8"),  # until when stores are being sent to L2; where the next line is opened
+    ("storer", "i4"),  # the warp that has changed memory outside the CTA last
+    ("fencing", "f8"),  # when the last round of fences of the GPU began
     ("stayed", "f8"), ("far", "f8"),  # when the code after the first exit that no lane has taken is there; that after the first lines
 )  # fmt: skip
 PLACE = record(("free", "f8"), ("taken", "?"))  # for a CTA
@@ -78,6 +80,8 @@ WARP = record(
         ("access", "f8"),  # its next access goes to memory no earlier
         ("store", "f8"),  # when the last store is on its way
         ("stored", "f8"),  # when the last one to shared memory has been done
+        ("written", "f8"),  # when the last one to global memory, or atomic, was
+        ("loaded", "f8"),  # when the last load is there
         ("changed", "f8"),  # when the last atomic has been done
         ("fenced", "f8"),  # when the last fence began
     )  # fmt: skip

@@ -8,7 +8,7 @@ from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import BARRIER, GMMA, LONG, MEMBAR
 from ptxsim.profile.model.encode import WAIT as R_WAIT
 from ptxsim.profile.model.entries import ARRIVE, BULK, COMMIT, TENSOR, WAIT
-from ptxsim.profile.model.replay_memory import first_entry
+from ptxsim.profile.model.replay_memory import first_entry, passes
 from ptxsim.profile.model.replay_state import GROUPS, SHARED_UNITS, SLOTS, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
 from ptxsim.profile.model.replay_writes import to_dram, use_dram
@@ -154,6 +154,35 @@ def pending(m: Machine, what: int, w: int, kept: int) -> float:
     return latest
 
 
+def fence(m: Machine, p: Any, w: int, now: float, latency: float) -> float:
+    """When a warp goes on from a fence. The SM does those of the GPU in rounds: one that comes a moment after the first of a round, through the
+    path that accesses take, is in it; the others wait for the next one (tools/data/fences)."""
+    s, of_cta = w % SUBS, latency <= p.cta_fence
+    begin, least, last = max(now, m.pipes[s, Pipe.ADU]), 0.0, max(m.warps[w].store, m.warps[w].changed)
+    if of_cta:
+        begin = max(begin, m.warps[w].stored)
+        m.pipes[s, Pipe.ADU] = begin + p.fence_port
+    else:
+        begin = passes(m, s, now, p.fence_path)
+        m.pipes[s, Pipe.LSU] = begin + p.fence_path
+        together, answer = p.fence_join, p.store_answer
+        if m.warps[w].written > m.warps[w].fenced:
+            together = p.fence_join_stored
+            if m.state[0].storer != w:
+                answer = p.store_answer_others
+        elif max(last, m.warps[w].stored) > m.warps[w].fenced:
+            together = p.fence_join_shared
+        if m.state[0].fencing == 0 or begin > m.state[0].fencing + together:
+            m.state[0].fencing = max(begin, m.state[0].fencing + p.fence_round)
+        begin = max(now, m.state[0].fencing)
+        least = begin + p.fence_least
+        if last > m.warps[w].fenced:
+            begin += max(0.0, last + answer - now)
+        begin = max(begin, m.warps[w].loaded)
+    m.warps[w].fenced = begin
+    return float(max(max(begin + latency, least), m.warps[w].store))
+
+
 def groups(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, int]:
     """Commits, waits for groups, fences: (when the warp goes on, why it waited)."""
     kind, amount = m.ops[i].kind, m.ops[i].amount
@@ -178,11 +207,5 @@ def groups(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, int]:
     elif kind == Kind.TENSOR_WAIT:
         return max(now + 1, m.groups[Async.MOVES, w].last), LONG
     elif kind == Kind.FENCE:
-        begin, of_cta = max(now, max(m.warps[w].stored, m.pipes[w % SUBS, Pipe.ADU])), m.ops[i].latency <= p.cta_fence
-        m.pipes[w % SUBS, Pipe.ADU] = begin + (p.fence_port if of_cta else p.fence_port_gpu)
-        last, least = max(m.warps[w].store, m.warps[w].changed), 0.0 if of_cta else begin + p.fence_least
-        if last > m.warps[w].fenced and not of_cta:
-            begin = max(begin, last + p.answer)
-        m.warps[w].fenced = begin
-        return max(max(begin + m.ops[i].latency, least), m.warps[w].store), MEMBAR
+        return fence(m, p, w, now, m.ops[i].latency), MEMBAR
     return now + 1, R_WAIT

@@ -58,4 +58,5 @@ def atomic_rate(figures: Figures, entries: np.ndarray, all_lines: np.ndarray) ->
     counts = entries["count"].astype(np.int64)
     lines = different(all_lines[places_of(entries["first"], counts)] >> 4)
     chunks = len(different(lines // (figures.atomic_chunk // figures.l1_line)))
-    return chunks * figures.atomic_units / (chunks + figures.atomic_units)  # chunks fall on units as chance has it
+    p = figures.atomic_spread  # chunks fall on units as chance has it
+    return float((chunks**-p + figures.atomic_units**-p) ** (-1 / p))
