@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxsim.demangle import demangle
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.isa.variable_layout import size_of
 from ptxsim.machine.memory import Allocation, GlobalMemory
@@ -39,7 +40,7 @@ class Arguments:
         kernel = self.kernel
         if len(values) != len(kernel.parameters):
             raise launch_problem(
-                f"{kernel.name} takes {len(kernel.parameters)} arguments, {len(values)} are given",
+                f"{demangle(kernel.name)} takes {len(kernel.parameters)} arguments, {len(values)} are given",
                 f"its parameters are: {self._order() or 'none'}",
                 kernel,
             )
@@ -158,7 +159,7 @@ class Arguments:
                 refused.append(name)
         if refused:
             raise launch_problem(
-                f"{self.kernel.name} wrote to {', '.join(refused)}, which is a read-only array",
+                f"{demangle(self.kernel.name)} wrote to {', '.join(refused)}, which is a read-only array",
                 "give an array that may be written, a copy() for example",
                 self.kernel,
             )

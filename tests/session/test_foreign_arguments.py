@@ -129,3 +129,12 @@ def test_a_launch_file_beside_the_kernel(tmp_path):
     assert "fill" in Module.from_text(text + "\0").entries
     (finding,) = run_file(tmp_path / "k.ptx").findings
     assert (finding.name, finding.file, finding.line) == ("expectation-failed", str(tmp_path / "k.launch"), 3)
+
+
+def test_messages_about_arguments_name_kernels_as_they_are_written(capsys):
+    path = ROOT / "tests" / "session" / "mangled_names.ptx"
+    assert main(["run", str(path), "fill", "--block", "1", "--arg", "1=3"]) == 2
+    told = capsys.readouterr()
+    assert "fill(unsigned int*, int) needs a value for" in told.out + told.err
+    with pytest.raises(PtxError, match=r"fill\(unsigned int\*, int\) takes 2 arguments, 1 are given"):
+        Module.from_file(path).kernel("_Z4fillPji").launch(1, 32, [np.zeros(4, np.uint32)])

@@ -42,7 +42,7 @@ class Arguments:
         if len(given) > len(own):
             extra = self.directives.arguments[len(own)]
             problem = Finding(
-                "bad-directive", f"{self.kernel.name} has {len(own)} parameters; {extra.name} is one too many"
+                "bad-directive", f"{demangle(self.kernel.name)} has {len(own)} parameters; {extra.name} is one too many"
             )
             raise PtxError(problem.at(extra.span).of(self.written))
         return given + own[len(given) :]
@@ -106,7 +106,7 @@ class Arguments:
         return PtxError(
             Finding(
                 "bad-directive",
-                f"{self.kernel.name} needs a value for {listed}",
+                f"{demangle(self.kernel.name)} needs a value for {listed}",
                 line=self.kernel.function.line,
                 notes=(
                     "arguments bind to the parameters by position; add to the file, with your sizes and types:",

@@ -354,7 +354,7 @@ class _Launch:
         return [
             Finding(
                 "bad-directive",
-                f"nothing says how to launch {self.kernel.name}: it ran with grid=1 block={block}",
+                f"nothing says how to launch {demangle(self.kernel.name)}: it ran with grid=1 block={block}",
                 line=self._line(),
                 level="note",
                 help=f"add a comment: // ptxsim: launch grid=1 block={block}",
