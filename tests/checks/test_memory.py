@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from ptxsim.checks.order import checker, state
+from ptxsim.machine import pages
+from ptxsim.session.ptxfile.file import Options, run_file
 from tests.helpers import launch
 
 ADD = """
@@ -64,3 +66,17 @@ def test_a_launch_leaves_nothing_of_what_the_checks_remember(monkeypatch, jobs):
         assert not run.findings and len(made) >= jobs and not any(each() for each in made)
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(
+    "case",
+    ["clusters/multicast_ring", "clusters/sum_of_a_cluster", "tensor_copy/gathered_rows", "wgmma/copied_by_threads"],
+)
+def test_what_is_given_back_is_wiped(monkeypatch, case, jobs):
+    """All of it, however little of it is thought to have been used."""
+    spare = pages.Spare()
+    monkeypatch.setattr(state, "_spare", spare)
+    run = run_file(Path(__file__).parents[1] / "cases" / f"{case}.ptx", options=Options(engine="compiled", jobs=jobs))
+    assert run.run is not None
+    assert spare._held and not any(memory.any() for memory, _ in spare._held)
