@@ -86,6 +86,17 @@ def test_memory_and_graphs_that_host_and_device_share(tmp_path):
     assert "error[" not in err
 
 
+@pytest.mark.parametrize("name", ["copies", "groups"])
+def test_programs_right_to_the_end(tmp_path, name):
+    pytest.importorskip("zstandard")
+    source = SOURCE.with_name(f"{name}.cu")
+    target = ["-std=c++17", "-gencode", "arch=compute_90a,code=compute_90a"]
+    subprocess.run(["nvcc", "-cudart", "shared", *target, "-o", tmp_path / name, source], check=True, timeout=120)
+    code, out, err = run(tmp_path / name)
+    assert (code, out) == (0, "done\n"), out + err
+    assert "error[" not in err
+
+
 def test_launches_that_are_repeated(tmp_path):
     """What is known not to change anything is not run again, and counts all the same."""
     pytest.importorskip("zstandard")
