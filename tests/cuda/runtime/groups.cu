@@ -1,4 +1,5 @@
-// Cooperative groups: tiles, partitions, reductions, scans, copies, clusters, the grid; cuda::pipeline and cuda::barrier. Prints the checks that failed, and "done".
+// Cooperative groups: tiles, partitions, reductions, scans, copies, clusters, the grid; cuda::pipeline and cuda::barrier.
+// Prints the checks that failed, and "done".
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>
@@ -102,11 +103,23 @@ int main() {
   for (int i = 0; i < 1024; i++) o[i] = i; OK(cudaMemcpy(in, o.data(), 4096, cudaMemcpyDefault));
   copied<<<1, 256, 100 << 10>>>((int4 *)in, (int4 *)out); OK(cudaMemcpy(o.data(), out, 4096, cudaMemcpyDefault));
   bad = 0; for (int i = 0; i < 1024; i++) bad += o[i] != (255 - i / 4) * 4 + i % 4; EXPECT(!bad);
-  cudaLaunchConfig_t config = {}; config.gridDim = 8; config.blockDim = 32; cudaLaunchAttribute attr[1]; attr[0].id = cudaLaunchAttributeClusterDimension; attr[0].val.clusterDim = {4, 1, 1}; config.attrs = attr; config.numAttrs = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = 8;
+  config.blockDim = 32;
+  cudaLaunchAttribute attr[1];
+  attr[0].id = cudaLaunchAttributeClusterDimension;
+  attr[0].val.clusterDim = {4, 1, 1};
+  config.attrs = attr;
+  config.numAttrs = 1;
   OK(cudaLaunchKernelEx(&config, clustered, out)); OK(cudaMemcpy(o.data(), out, 1024, cudaMemcpyDefault));
   bad = 0; for (int i = 0; i < 256; i++) bad += o[i] != 60 + i / 32 % 4; EXPECT(!bad);
-  int per = 0, coop = 0; OK(cudaDeviceGetAttribute(&coop, cudaDevAttrCooperativeLaunch, 0)); OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per, all_together, 128, 0));
-  OK(cudaMemset(in, 0, 8)); void *args[] = {&out, &in}; OK(cudaLaunchCooperativeKernel((void *)all_together, 16, 128, args, 0, 0)); OK(cudaMemcpy(o.data(), in, 8, cudaMemcpyDefault));
+  int per = 0, coop = 0;
+  OK(cudaDeviceGetAttribute(&coop, cudaDevAttrCooperativeLaunch, 0));
+  OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per, all_together, 128, 0));
+  OK(cudaMemset(in, 0, 8));
+  void *args[] = {&out, &in};
+  OK(cudaLaunchCooperativeKernel((void *)all_together, 16, 128, args, 0, 0));
+  OK(cudaMemcpy(o.data(), in, 8, cudaMemcpyDefault));
   EXPECT(coop && per > 0 && o[0] == 2048 * 2047 / 2 && o[1] == o[0]);
   int smallest, best; OK(cudaOccupancyMaxPotentialBlockSize(&smallest, &best, arriving)); EXPECT(best > 0 && smallest > 0);
   FAILS(cudaErrorInvalidValue, cudaFuncSetAttribute(copied, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20));
