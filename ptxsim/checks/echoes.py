@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ptxsim.checks.causes import lines_of, stretch_of
-from ptxsim.checks.flags import flag_between, is_of_flag
+from ptxsim.checks.flags import barriers_that_lack, flag_between, is_of_flag
 from ptxsim.checks.order.remedies import writes
 from ptxsim.checks.order.rounds import block_of, next_round
 from ptxsim.checks.order.sites import SCOPE, site_bits
@@ -29,13 +29,14 @@ _OF_COPIES = (
 )  # fmt: skip
 _OF_ORDER = (*_OF_COPIES, "missing-proxy-fence", "mbarrier-visibility")
 _OF_LAYOUTS = ("swizzle-mismatch", "swizzle-start", "descriptor-overlap", "descriptor-past-tile")
+_OF_STEPS = (*_OF_LAYOUTS, "missing-wgmma-fence")  # which are found again at each step of an unrolled loop
 # What copies that are not waited for may lead to.
 _OUTCOMES = {"mbarrier-phase": "bytes", "deadlock": "stuck"}
 # Which finding of a cause stands for it: the first kind here; then the first in the text.
 _RANKS = (
-    "missing-commit", *_WAITS, "register-in-flight", "tensor-memory-order", "race-shared", "mbarrier-visibility", "race-warp", "race-global",
+    "member-mask", "missing-commit", *_WAITS, "register-in-flight", "tensor-memory-order", "race-shared", "mbarrier-visibility", "race-warp", "race-global",
     "tile-overwritten", "uninitialized-read", "missing-proxy-fence", "cluster-exit", "mbarrier-phase", "barrier-count", "mbarrier-init",
-    "deadlock", "out-of-bounds", *_OF_LAYOUTS,
+    "deadlock", "out-of-bounds", *_OF_STEPS,
 )  # fmt: skip
 
 
@@ -106,6 +107,8 @@ class _Causes:
             by_threads = self._waits_at_mbarriers and any(op.completes_by is Mechanism.CP_ASYNC_GROUP for op in copies)
             if by_threads or any(op.completes_by is Mechanism.MBARRIER for op in copies):
                 yield from (_OUTCOMES[each] for each in names & _OUTCOMES.keys())
+        if name == "missing-wgmma-fence":
+            yield name, self._line(ops[0])
         if name in _OF_LAYOUTS:  # steps of a loop over k that is unrolled
             yield name, stretch_of(self.program)[ops[0].site] if ops else None
         if name == "uninitialized-read":  # what was to bring it has not been waited for
@@ -168,7 +171,7 @@ class _Causes:
         is_of_flag_itself = finding.name == "race-global" and any(map(is_of_flag, ops))
         is_overwriting, is_asynchronous = bool(ops) and writes(ops[0]), bool(ops) and ops[0].completes_by is not None
         return (
-            finding.level != "error" and finding.name != "mbarrier-init",
+            finding.level != "error" and finding.name not in ("mbarrier-init", "member-mask"),
             finding.case not in (SURPLUS, NOT_OVER),
             not is_of_flag_itself,
             _RANKS.index(finding.name),
@@ -184,6 +187,9 @@ class _Causes:
             if finding.name in (*_RACES, "mbarrier-visibility") and len(ops) == 2 and ops[0] is not ops[1]:
                 first, last = sorted(ops, key=lambda op: op.site)
                 if finding.name not in _RACES or not next_round(self.program, first, last):
+                    spans.append((last.site, first.site, n))
+            elif finding.name == "race-global" and len(ops) == 2:
+                for first, last in barriers_that_lack(self.program, *ops)[:1]:
                     spans.append((last.site, first.site, n))
         spans.sort()
         while spans:
@@ -213,13 +219,13 @@ class _Causes:
                 )
 
     def _of_raced_addresses(self, places: Sequence[Sequence[Op]]) -> Iterator[tuple[int, int]]:
-        """Pairs of a load that races and an access at an address that comes from what it has read: to global memory, or of several lanes to
-        one place."""
+        """Pairs of a load that races, or a shuffle of lanes that are not there, and an access at an address that comes from what it has
+        read: to global memory, or of several lanes to one place."""
         globals = [n for n, finding in enumerate(self.findings) if finding.name in ("race-global", "race-warp")]
         if not globals:
             return
         for one, ops in enumerate(places):
-            if self.findings[one].name not in (*_RACES, *_WAITS):
+            if self.findings[one].name not in (*_RACES, *_WAITS, "member-mask"):
                 continue
             after = _addressed_by(self.program, [op for op in ops if op.completes_by is None])
             yield from ((one, n) for n in globals if n != one and all(op.site in after for op in places[n]))
@@ -288,7 +294,7 @@ def _with_notes(finding: Finding, others: Sequence[Finding], source: Source) -> 
     """A finding that tells of others that have its cause: of those in other copies of its lines, where they are."""
 
     def written(each: Finding) -> tuple[object, ...]:
-        if each.name in _OF_LAYOUTS:  # those of the other operand are told
+        if each.name in _OF_STEPS:  # those of the other operand are told
             return each.name, each is finding or each.line != finding.line
         return each.name, source.origin(each.line) or each.line, _written(each, source)
 

@@ -52,11 +52,11 @@ def lack_of_flag(program: Program, one: Op, two: Op) -> str:
         return ""
     after, before, lacks = flag.after, flag.before, list[str]()
     if not flag.lacks_something:
-        writer, reader = (one, two) if writes(one, True) else (two, one)
-        if _is_apart(program, writer, after, after):
-            lacks.append(f"bar.sync between line {writer.line} and {after.opcode} of line {after.line}")
-        if _is_apart(program, before, reader, before):
-            lacks.append(f"bar.sync between {before.opcode} of line {before.line} and line {reader.line}")
+        for first, last in barriers_that_lack(program, one, two):
+            names = (
+                f"{op.opcode} of line {op.line}" if op in (after, before) else f"line {op.line}" for op in (first, last)
+            )
+            lacks.append(f"bar.sync between {' and '.join(names)}")
         return f": if the flag is that of line {after.line}, it lacks {', and '.join(lacks)}" if lacks else ""
     if not flag.releases:
         lacks.append(f"a release at {after.opcode} of line {after.line} or a fence before it")
@@ -64,6 +64,20 @@ def lack_of_flag(program: Program, one: Op, two: Op) -> str:
         lacks.append(f"an acquire at {before.opcode} of line {before.line} or a fence after it")
     fence = " (fence.acq_rel.gpu; in CUDA __threadfence())"
     return f": if the flag is that of line {after.line}, it lacks {', and '.join(lacks)}{fence}"
+
+
+def barriers_that_lack(program: Program, one: Op, two: Op) -> list[tuple[Op, Op]]:
+    """Between which operations threads of a CTA should meet, where a flag between two accesses lacks nothing else."""
+    flag = flag_between(program, one, two)
+    if flag is None or flag.lacks_something:
+        return []
+    writer, reader = (one, two) if writes(one, True) else (two, one)
+    found = []
+    if _is_apart(program, writer, flag.after, flag.after):
+        found.append((writer, flag.after))
+    if _is_apart(program, flag.before, reader, flag.before):
+        found.append((flag.before, reader))
+    return found
 
 
 def _is_apart(program: Program, first: Op, last: Op, flag: Op) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from ptxsim.checks.active_masks import uses_of_active_masks
 from ptxsim.checks.echoes import without_echoes, without_overflows_of_missing_waits
 from ptxsim.checks.registers import unwritten_reads
+from ptxsim.checks.unfenced import with_writers
 from ptxsim.diagnostic import DOUBTFUL, Finding
 from ptxsim.engine.grid import Hook
 from ptxsim.engine.program.operation import Program, families
@@ -100,7 +101,7 @@ def _found(program: Program, checkers: Sequence[Checker], machine: Machine) -> l
     found = [*machine.findings.values(), *chain.from_iterable(checker.findings(program) for checker in checkers)]
     for checker in checkers:
         checker.release()
-    return found
+    return with_writers(program, found)
 
 
 def _look(
