@@ -17,6 +17,7 @@ from ptxsim.layout.l1_tag_banks import TAG_BANKS, tag_bank
 BANKS = 32
 FAR = 1 << 62
 PLACES = 2 * LANES  # of a hash table of lanes
+WORDS = 4 * LANES  # that a warp accesses at once at most
 ROWS = 63  # as many as the bits of a number that has no sign
 
 
@@ -147,7 +148,7 @@ def fullest_bank(address: Numbers, mask: int, words: int, first: int, lanes: int
     """The same, of words anywhere."""
     # A chain of distinct words per bank: heads[bank] is its first entry, next_one[entry] the next; 0 ends it.
     heads, length = [0] * BANKS, [0] * BANKS
-    word_of, next_one = [0] * (PLACES + 1), [0] * (PLACES + 1)
+    word_of, next_one = [0] * (WORDS + 1), [0] * (WORDS + 1)
     most, entries = 0, 0
     for lane in range(first, first + lanes):
         if not mask >> lane & 1:

@@ -89,6 +89,11 @@ def test_global_sectors_and_lines():
 ROWS = 0x400 + LANE % 16 * 128 + LANE // 16 * 16
 
 
+def test_wide_accesses_far_from_each_other():
+    """128 different words, all in four banks: as many as there can be."""
+    assert global_access(LANE * 65536, 16).cycles == 32
+
+
 def test_why_sentences():
     assert explain(ROWS, kind="ldmatrix") == "8 rows, 128 B apart: all on the same 4 banks"
     assert explain(LANE * 8, 4) == "lanes 0-15 and 16-31, 8 B apart share 16 banks"
