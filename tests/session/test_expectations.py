@@ -194,6 +194,12 @@ def test_other_steps_along_k_are_named():
     assert "each 16 begin only 8 after the 16 before" in note(a[:, both], b[:, both])
 
 
+def test_products_within_functions_are_tried_without_changing_what_is_expected():
+    a, b = arrays.ints((16, 16), "f16", 3), arrays.ints((16, 16), "f16", 4)
+    (found,) = check("D == f16(A[0:8] @ B.T) + f16(A[8:16] @ B.T)", A=a, B=b, D=np.ones((8, 16), "f4"))
+    assert found.name == "expectation-failed"
+
+
 def test_layouts_are_named_within_a_tolerance():
     draw = np.random.default_rng(1)
     a, b = draw.normal(size=(16, 16)).astype("f2"), draw.normal(size=(8, 16)).astype("f2")

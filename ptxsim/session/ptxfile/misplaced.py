@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from itertools import chain, combinations, permutations, product
 from typing import TYPE_CHECKING, Any
 
@@ -238,5 +239,5 @@ def _with_names(tree: ast.expr, product: ast.BinOp) -> ast.expr:
             left, right = (ast.Name(name, ast.Load()) for name in _TRIED)
             return ast.BinOp(left, node.op, right)
 
-    changed: ast.expr = Replaced().visit(tree)
+    changed: ast.expr = Replaced().visit(deepcopy(tree, {id(product): product}))  # it changes what it visits
     return changed
