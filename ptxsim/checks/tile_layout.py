@@ -143,7 +143,8 @@ class TileLayoutChecker(Observer):
         for address, patterns in found:
             writer = int(self.writers[address // UNIT])
             key = ops[site].family, ops[writer].family, patterns
-            known = self.mixed.setdefault(key, MixedRows(site, writer, address, patterns))
+            by_hardware = ops[site].family == "tensor_copy" or bool(self.sites[writer]["swizzle"])
+            known = self.mixed.setdefault(key, MixedRows(site, writer, address, patterns, by_hardware))
             known.times += 1
             known.sites.add(site)
 

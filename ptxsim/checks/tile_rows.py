@@ -30,6 +30,9 @@ class MixedRows:
     writer: int  # site
     address: int
     patterns: str  # in words
+    by_hardware: (
+        bool  # a tensor copy swizzles on one side, or takes the rows away: no matrix in global memory is to lie so
+    )
     times: int = 0
     sites: set[int] = field(default_factory=set)  # all that read so
 
@@ -41,7 +44,7 @@ class MixedRows:
             "swizzle-mismatch",
             f"{op.name} takes rows of an 8x8 matrix, the first at {name}, that were written by another pattern: piece p of row r, of 16 bytes, "
             f"is {self.patterns}", labels=(Label.at(writer, "written here"),), count=self.times,
-            level="error" if "tensor_copy" in (op.family, writer.family) else "warning",
+            level="error" if self.by_hardware else "warning",
             notes=(
                 "judged by where in global memory the bytes came from or go to, which should be evenly spaced places",
                 *([f"the same at {lines_of(others)}"] if others else []),

@@ -18,8 +18,11 @@ from ptxsim.machine.event import (
 
 # Of a site. load: its number among those that load what is copied, or -1; first, end: in a list of such numbers, those whose bytes it
 # writes, `offset` bytes after what they loaded; copies: whether it loads and writes itself, by threads or as a tensor copy; left: how many
-# of its records are to be looked at, of products, ldmatrix and tensor copies out of shared memory.
-SITE = record(("load", "<i4"), ("first", "<i4"), ("end", "<i4"), ("copies", "<i4"), ("left", "<i4"), ("offset", "<i8"))
+# of its records are to be looked at, of products, ldmatrix and tensor copies out of shared memory; swizzle: of a tensor copy that has
+# written to shared memory, see SWIZZLE_SHIFT.
+SITE = record(
+    ("load", "<i4"), ("first", "<i4"), ("end", "<i4"), ("copies", "<i4"), ("left", "<i4"), ("swizzle", "<i4"), ("offset", "<i8")
+)  # fmt: skip
 NONE, THREADS, TENSOR = range(3)  # of `copies`
 # The tensor copy that is being told of: its site, rows and their bytes in global memory, its first byte in shared memory; units written.
 TOLD = record(("site", "<i8"), ("rows", "<i8"), ("width", "<i8"), ("start", "<i8"), ("done", "<i8"))
@@ -51,7 +54,8 @@ def follow(
             if event == Event.ASYNC_READ and is_global and flags & FLAG_TENSORMAP == 0:
                 take_rows(record, told[0], rows)
             elif event == Event.ASYNC_WRITE and not is_global:
-                bring(record, told[0], rows, sources, writers, matrices)
+                site["swizzle"] = flags >> SWIZZLE_SHIFT & SWIZZLE_MASK
+                bring(record, int(site["swizzle"]), told[0], rows, sources, writers, matrices)
             continue
         if event == Event.LOAD and is_global and site["load"] >= 0:
             time += 1
@@ -133,11 +137,12 @@ def take_rows(record: Array, told: Array, rows: Array) -> None:
             told["rows"] += 1
 
 
-def bring(record: Array, told: Array, rows: Array, sources: Array, writers: Array, matrices: Array) -> None:
+def bring(
+    record: Array, swizzle: int, told: Array, rows: Array, sources: Array, writers: Array, matrices: Array
+) -> None:
     """It writes them to shared memory."""
     addresses, mask, flags, width = record["addresses"], int(record["mask"]), int(record["flags"]), int(told["width"])
     is_known = told["site"] == record["site"] and told["rows"] <= len(rows) and flags & FLAG_OTHERWISE == 0
-    swizzle = flags >> SWIZZLE_SHIFT & SWIZZLE_MASK
     pitch = UNIT << swizzle if swizzle != 0 else max(width, 1)
     for lane in range(LANES):
         for piece in range(int(record["width"]) // UNIT if mask >> lane & 1 else 0):
