@@ -116,13 +116,15 @@ def tally(records: Array, t: Tallies) -> None:
             changed |= (address[lane] - base) ^ lanes[lane]
         if copies or changed or last["mask"] != mask or last["width"] != width or last["kind"] != kind:
             last["mask"], last["width"], last["kind"] = mask, width, kind
-            last["pattern"] = remember(lanes, address, base, mask)
+            for lane in range(LANES):
+                lanes[lane] = address[lane] - base
             if where == GLOBAL:
                 atomic = AccessKind.ATOM <= kind <= AccessKind.CAS
                 sectors, lines = sectors_and_lines(address, mask, atomic)
                 fewest = max(1, (mask.bit_count() * width + 31) // 32)
                 last["cost"], last["ideal"], last["conflicts"] = sectors, min(fewest, sectors), lines
             else:
+                last["pattern"] = pattern_of(lanes, mask)
                 wavefronts, conflicts, ideal, _ = cost(
                     kind, address, mask, width, site["sources"], mask & site["reading"]
                 )
@@ -147,12 +149,11 @@ def tally(records: Array, t: Tallies) -> None:
             total["addresses"] = addresses
 
 
-def remember(lanes: Array, address: list[int], base: int, mask: int) -> int:
-    """Note the addresses of an execution, relative to where its first lane is; returns a number that tells them apart."""
+def pattern_of(lanes: Array, mask: int) -> int:
+    """A number that tells apart the addresses of executions, relative to where the first lane is."""
     pattern = mask * _PRIME & _LOW
     for lane in range(LANES):
-        lanes[lane] = address[lane] - base
-        pattern = pattern + (address[lane] - base) * _FACTORS[lane] & _LOW
+        pattern = pattern + int(lanes[lane]) * _FACTORS[lane] & _LOW
     return pattern
 
 
