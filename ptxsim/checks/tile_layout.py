@@ -22,8 +22,7 @@ from ptxsim.engine.program.operation import Program
 from ptxsim.isa.facts import Mechanism, Scope
 from ptxsim.lanes import LANES
 from ptxsim.layout.descriptor import Descriptor
-from ptxsim.layout.swizzle import swizzle
-from ptxsim.layout.tile_order import UNIT, UNKNOWN, Shape, overlap, written_as
+from ptxsim.layout.tile_order import UNIT, UNKNOWN, Shape, overlap, places_of, written_as
 from ptxsim.machine.async_product import MmaAsync
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.shared_names import Variables, shared_name
@@ -152,7 +151,8 @@ class TileLayoutChecker(Observer):
         for operand, number in (("A", a), ("B", b)):
             if operand == "A" and product.from_registers:
                 continue
-            tile, given = product.tile(operand, number), Descriptor.decode(number)
+            tile = product.tile(operand, number)
+            given = tile.fields
             if past_variable(tile, self.variables) is not None or given.start // UNIT >= len(self.writers):
                 continue  # machine.tile reports that
             shape = Shape(tile.major, tile.rows, tile.k, tile.bits)
@@ -161,13 +161,7 @@ class TileLayoutChecker(Observer):
             if written is not None and written.swizzle != given.swizzle and self.sites[writer]["copies"] == TENSOR:
                 continue  # machine.tile reports that, too
             if written is None and overlap(given, shape) is None and shape.major == "K":
-                self._keep(
-                    site,
-                    of_tile(
-                        swizzle(given.start + shape.offsets(given)[:, 0], given.swizzle, given.base_offset),
-                        self.sources,
-                    ),
-                )
+                self._keep(site, of_tile(places_of(given, shape)[:, 0], self.sources))
             elif written is not None or overlap(given, shape) is not None:
                 key = operand, replace(given, start=0)
                 self.problems.setdefault(key, Problem(site, given, shape, written, writer)).times += 1

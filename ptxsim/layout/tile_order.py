@@ -54,7 +54,7 @@ class Shape:
 @lru_cache(maxsize=256)
 def overlap(fields: Descriptor, shape: Shape) -> tuple[int, str, str] | None:
     """An address that a descriptor reads as two elements of an operand, and these; None if it reads no byte twice."""
-    places = swizzle(fields.start + shape.offsets(fields), fields.swizzle, fields.base_offset)
+    places = places_of(fields, shape)
     order = np.argsort(places, axis=None, kind="stable")
     same = np.flatnonzero(np.diff(places.ravel()[order]) == 0)
     if not len(same):
@@ -79,21 +79,28 @@ def written_as(sources: np.ndarray, fields: Descriptor, shape: Shape) -> Descrip
     return None
 
 
+@lru_cache(maxsize=256)
+def places_of(fields: Descriptor, shape: Shape) -> np.ndarray:
+    """Address of every unit that a descriptor reads, int64 (lines, units of a line)."""
+    found: np.ndarray = swizzle(fields.start + shape.offsets(fields), fields.swizzle, fields.base_offset)
+    return found
+
+
 def _came_from(sources: np.ndarray, fields: Descriptor, shape: Shape) -> np.ndarray:
     """Of the units of a tile, in order. Outside of shared memory nothing is known."""
-    places = swizzle(fields.start + shape.offsets(fields), fields.swizzle, fields.base_offset) // UNIT
-    inside = places < len(sources)
-    return np.where(inside, sources[np.where(inside, places, 0)], UNKNOWN)
+    units = places_of(fields, shape) // UNIT
+    inside = units < len(sources)
+    return sources[units] if inside.all() else np.where(inside, sources[np.where(inside, units, 0)], UNKNOWN)
 
 
 def _is_even(found: np.ndarray) -> bool:
     """Whether units come from even distances, and no two from one place."""
     if (found == UNKNOWN).any():
         return False
-    line, unit = np.indices(found.shape)
+    line, unit = np.arange(found.shape[0])[:, None], np.arange(found.shape[1])
     down, across = found[1, 0] - found[0, 0], found[0, 1] - found[0, 0] if found.shape[1] > 1 else 0
     even = (found == found[0, 0] + line * down + unit * across).all()
-    return bool(even) and len(np.unique(found)) == found.size
+    return bool(even) and bool(np.diff(np.sort(found, axis=None)).all())
 
 
 def _fitting(sources: np.ndarray, start: Descriptor, shape: Shape) -> Iterator[Descriptor]:

@@ -65,13 +65,16 @@ class Spare:
     def __init__(self, most_bytes: int = 256 << 20, most: int = 64):
         self._most_bytes, self._most, self._lock = most_bytes, most, threading.Lock()
         self._held: list[tuple[np.ndarray, int]] = []  # and the bytes of each that take up memory
+        self._there: dict[int, int] = {}  # these, by address, of what has been used before and is in use
 
     def take(self, size: int) -> np.ndarray:
         """Zeros, as `reserve` gives them."""
         with self._lock:
             for at in range(len(self._held) - 1, -1, -1):
                 if self._held[at][0].size == size:
-                    return self._held.pop(at)[0]
+                    memory, there = self._held.pop(at)
+                    self._there[memory.ctypes.data] = there
+                    return memory
         return reserve(size)
 
     def put(self, memories: Iterable[tuple[np.ndarray, int]]) -> None:
@@ -80,7 +83,8 @@ class Spare:
             return
         wiped = [(memory, _wipe(memory, used)) for memory, used in memories]
         with self._lock:
-            self._held += wiped
+            for memory, there in wiped:
+                self._held.append((memory, max(there, self._there.pop(memory.ctypes.data, 0))))
             while len(self._held) > self._most or sum(size for _, size in self._held) > self._most_bytes:
                 self._held.pop(0)
 
