@@ -79,9 +79,10 @@ class Spare:
 
     def put(self, memories: Iterable[tuple[np.ndarray, int]]) -> None:
         """Take back what `take` gave, of each of which so many bytes at its beginning may have been used."""
-        if not os.path.exists(_PAGEMAP):
-            return
-        wiped = [(memory, _wipe(memory, used)) for memory, used in memories]
+        try:
+            wiped = [(memory, _wipe(memory, used)) for memory, used in memories]
+        except OSError:
+            return  # the system does not tell which pages are there
         with self._lock:
             for memory, there in wiped:
                 self._held.append((memory, max(there, self._there.pop(memory.ctypes.data, 0))))
@@ -98,6 +99,8 @@ def _wipe(memory: np.ndarray, used: int) -> int:
     pages = min(-(-used // page), memory.size // page)
     with open(_PAGEMAP, "rb", buffering=0) as pagemap:
         entries = np.frombuffer(os.pread(pagemap.fileno(), pages * 8, memory.ctypes.data // page * 8), np.uint64)
+    if entries.size != pages:
+        raise OSError("not all pages are told of")
     touched = np.flatnonzero(entries >> _SWAPPED)
     memory[: pages * page].reshape(pages, page)[touched] = 0
     memory[pages * page : used] = 0

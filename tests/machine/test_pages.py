@@ -33,3 +33,10 @@ def test_no_more_spare_memory_is_kept_than_is_allowed():
         memory[: 1 << 19] = 1
     spare.put((memory, 1 << 19) for memory in memories)
     assert len(spare._held) == (2 if os.path.exists(pages._PAGEMAP) else 0)
+
+
+def test_without_word_of_its_pages_no_memory_is_kept(monkeypatch):
+    monkeypatch.setattr(pages, "_PAGEMAP", "/nowhere")
+    spare = pages.Spare()
+    spare.put([(spare.take(1 << 21), 1 << 21)])
+    assert not spare._held
