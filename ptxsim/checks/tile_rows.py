@@ -30,9 +30,8 @@ class MixedRows:
     writer: int  # site
     address: int
     patterns: str  # in words
-    by_hardware: (
-        bool  # a tensor copy swizzles on one side, or takes the rows away: no matrix in global memory is to lie so
-    )
+    # Whether a tensor copy swizzles on one side, or takes the rows away: no matrix in global memory is to lie so.
+    by_hardware: bool
     times: int = 0
     sites: set[int] = field(default_factory=set)  # all that read so
 

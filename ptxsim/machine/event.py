@@ -29,7 +29,7 @@ class Event(IntEnum):
     REDUCE = 4
     LDMATRIX = 5
     STMATRIX = 6
-    ASYNC_READ = 7  # the async proxy reads (bulk stores; operands of wgmma, until an ASYNC_WAIT)
+    ASYNC_READ = 7  # the async proxy reads (bulk stores, operands; those of a warpgroup until an ASYNC_WAIT)
     ASYNC_WRITE = 8  # the async proxy or cp.async writes, when the data lands
     ASYNC_ISSUE = 9  # memory at the addresses belongs to an asynchronous operation from now on (see FLAG_READ)
     ASYNC_WAIT = 10  # a wait covers that operation: the memory is the threads' again

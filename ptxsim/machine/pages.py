@@ -59,8 +59,8 @@ def discard(memory: np.ndarray, start: int, size: int, guard: int) -> None:
 
 
 class Spare:
-    """Reserved memory that nobody uses any more, for who next asks for as much: it is wiped, which takes a tenth of what the system
-    takes to give pages anew (two to three microseconds for each)."""
+    """Reserved memory that nobody uses any more, for who next asks for as much: it is wiped, which takes an eighth of what the system
+    takes to give pages anew (tools/bench/pages.py)."""
 
     def __init__(self, most_bytes: int = 256 << 20, most: int = 64):
         self._most_bytes, self._most, self._lock = most_bytes, most, threading.Lock()

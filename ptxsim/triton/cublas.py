@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
+from ptxsim.numerics.narrow import decode, decode_scale
 from ptxsim.triton.fresh import FRESH, bytes_of, storage_of
 from ptxsim.triton.products import HALVES
+from ptxsim.types import TYPES
 
 
 class CublasLt:
@@ -42,19 +45,17 @@ class CublasLt:
         _put(c, _product(_scaled(_nibbles(a), scales_a, 16), _scaled(_nibbles(b), scales_b, 16), c.dtype))
 
 
-_E2M1 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
-
-
 def _nibbles(packed: torch.Tensor) -> torch.Tensor:
     """Bytes (rows, n) as numbers (rows, 2n)."""
-    table = torch.tensor([*_E2M1, *(-x for x in _E2M1)])
+    table = torch.from_numpy(decode(np.arange(16, dtype=np.uint32), TYPES["e2m1"]))
     bytes_ = packed.view(torch.uint8)
     return table[torch.stack([bytes_ & 15, bytes_ >> 4], -1).long()].flatten(-2)
 
 
 def _exponents(scales: torch.Tensor) -> torch.Tensor:
     """What e8m0 bytes mean."""
-    return torch.exp2(scales.view(torch.uint8).float() - 127)
+    table = torch.from_numpy(decode_scale(np.arange(256, dtype=np.uint32)))
+    return table[scales.view(torch.uint8).long()]
 
 
 def _scaled(numbers: torch.Tensor, scales: torch.Tensor, block: int) -> torch.Tensor:

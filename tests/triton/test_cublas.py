@@ -39,3 +39,14 @@ def test_e2m1_with_scales_of_e4m3():
     CublasLt().block_scaled_matmul_nvfp4(*packed, out, *(stored(s.view(torch.uint8)) for s in scales))
     wide = [values[code.long()] * s.float().repeat_interleave(16, 1) for code, s in zip(codes, scales)]
     assert torch.equal(out, (wide[0] @ wide[1].T).half())
+
+
+def test_a_scale_that_is_no_number_makes_none():
+    a = torch.ones(128, 32).to(torch.float8_e4m3fn)
+    scales = torch.full((128, 1), 127, dtype=torch.uint8)
+    scales[3] = 255
+    out = torch.empty(128, 128, dtype=torch.float16)
+    CublasLt().block_scaled_matmul_mxfp8(
+        a, a, out, stored(scales), stored(torch.full((128, 1), 127, dtype=torch.uint8))
+    )
+    assert out[3].isnan().all() and (out[4] == 32).all()
