@@ -21,7 +21,7 @@ from ptxsim.profile.model.entries import BLOCK, TENSOR
 from ptxsim.profile.model.figures import figures_of
 from ptxsim.profile.model.jobs import dealt
 from ptxsim.profile.model.occupancy import Occupancy, occupancy
-from ptxsim.profile.model.sharing import exceeds_l2
+from ptxsim.profile.model.sharing import lost_from_l2
 from ptxsim.profile.model.trace import Tracer
 from ptxsim.profile.roofline import operations, products, roofline
 from ptxsim.profile.sass.machine import listing_of, machine_code
@@ -96,7 +96,7 @@ class Profile:
     def cycles(self) -> Cycles:
         """Replay the busiest of the SMs that were kept. L2 is warm, unless the kernel touches more than it holds."""
         figures, trace = self.figures, self.tracer.trace()
-        cold = exceeds_l2(trace, figures, self.share)
+        cold = lost_from_l2(trace, figures, self.share)
         held = self._held()
         if self.cluster == 1 and self.share == 1:
             trace = dealt(trace, self.program, held.ctas * figures.sms)

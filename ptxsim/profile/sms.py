@@ -49,7 +49,7 @@ def longest_warps(trace: Trace, program: Program, sms: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Sms:
-    """The SMs of a launch, with what they run. residency: CTAs that one holds at a time; cold: L2 does not hold the data. cluster: CTAs of one."""
+    """The SMs of a launch, with what they run. residency: CTAs that one holds at a time; cold: the part of the data that L2 does not hold. cluster: CTAs of one."""
 
     program: Program
     machine: MachineProgram
@@ -59,7 +59,7 @@ class Sms:
     threads: int
     shared_bytes: int
     residency: int
-    cold: bool
+    cold: float
     cluster: int = 1
 
     def flags(self) -> int:
@@ -143,6 +143,13 @@ class Sms:
         sms = np.repeat(entries["cta"] % self.figures.sms, counts)
         return np.stack([sms, blocks, np.repeat(before, counts)], axis=1).astype(np.int64)
 
+    def _at_work(self) -> float:
+        """How many SMs have work, in the mean over the time of the one that has most: what they share is the others' while they have none."""
+        ctas, sms = np.arange(self.ctas), self.figures.sms
+        all_run = len(self.trace.work) == self.ctas and self.trace.work.all()
+        work = np.bincount(ctas % sms, self.trace.work if all_run else None, sms)  # of a sample: as if CTAs were alike
+        return float(work.sum() / work.max())
+
     def _parameters(self) -> np.ndarray:
         """What the replay of each SM goes by."""
         figures, trace = self.figures, self.trace
@@ -152,10 +159,13 @@ class Sms:
         carveout = next((c for c in CARVEOUTS if c >= shared), CARVEOUTS[-1])
         l1_bytes = max(8, figures.unified_bytes // 1024 - carveout - 8) * 1024
         # It is the same then who else reads.
-        few = figures.l2_bandwidth_all * figures.sms >= max(figures.l2_bandwidth_sm, figures.bulk_bandwidth) * busy_sms
+        few = (
+            figures.l2_bandwidth_all * figures.sms
+            >= max(figures.l2_bandwidth_sm, figures.bulk_bandwidth) * self._at_work()
+        )
         shared_by, lines = readers(trace, figures.sms)
         return parameters(
-            figures, busy_sms, l1_bytes, self.cold,
+            figures, busy_sms, self._at_work(), l1_bytes, self.cold,
             atomic_rate(figures, trace.entries[trace.entries["code"] == ATOMIC], trace.lines),
             shared_by, -(-self.threads // 32), self.cluster, lines, few, copied_first(trace, figures),
         )  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 
 from ptxsim.profile.cycles import Cycles
 from ptxsim.profile.model.encode import parameters
-from ptxsim.profile.model.figures import H200
+from ptxsim.profile.model.figures import H100, H200
 from ptxsim.report.trace import events
 from tests.profile.kernels import kernel
 
@@ -41,10 +41,18 @@ def test_latency_of_a_dependent_chain(instruction, latency):
 
 
 @pytest.mark.parametrize(
-    "sms, readers, expected", [(1, 1, 85), (132, 1, 29.4), (132, 1.5, 41.6), (132, 132, 72.4), (66, 1, 58.8)]
+    "figures, sms, readers, expected",
+    [
+        (H100, 1, 1, 85),
+        (H100, 132, 1, 29.4),
+        (H100, 132, 1.5, 41.6),
+        (H100, 132, 132, 72.4),
+        (H100, 66, 1, 58.8),
+        (H200, 132, 1, 33.4),
+    ],
 )
-def test_bandwidth_of_l2_by_who_reads(sms, readers, expected):
-    found = parameters(H200, sms, 1 << 16, False, 34.0, readers)
+def test_bandwidth_of_l2_by_who_reads(figures, sms, readers, expected):
+    found = parameters(figures, sms, sms, 1 << 16, 0.0, 34.0, readers)
     assert found["l2_bandwidth"][0] == pytest.approx(expected, rel=2e-3)
 
 

@@ -42,7 +42,7 @@ class Replay:
 
 @pytest.mark.parametrize("other, per_instruction", [(False, 1.0), (True, 2.0)])
 def test_what_is_kept_for_reuse_is_gone_after_another_warp(other, per_instruction):
-    m, p, now = Replay(1, 0, 2, 1), parameters(H200, 132, 1 << 16, False, 34.0).view(np.recarray)[0], 0.0
+    m, p, now = Replay(1, 0, 2, 1), parameters(H200, 132, 132, 1 << 16, 0.0, 34.0).view(np.recarray)[0], 0.0
     for turn in range(64):
         m.subs[0].last = 0 if not other else turn % 2
         now = read_registers(m, p, 0, 0 if not other else 1 - turn % 2, 0, now)

@@ -171,8 +171,9 @@ def bypasses_l1(op: Op) -> bool:
 def parameters(
     figures: Figures,
     sms: int,
+    at_work: float,
     l1_bytes: int,
-    cold: bool,
+    cold: float,
     atomics: float,
     readers: float = 1.0,
     warps: int = 1,
@@ -181,11 +182,12 @@ def parameters(
     few: bool = False,
     copied: float = 1.0,
 ) -> np.ndarray:
-    """The figures, and what the replay needs beside them, by name, as an array of one row. `sms`: how many share L2 and DRAM;
+    """The figures, and what the replay needs beside them, by name, as an array of one row. `sms`: how many have work;
+    `at_work`: how many share L2 and DRAM, in the mean over the time of the one that has most to do;
     `atomics`: operations per cycle that all of them get done; `readers`: SMs that read a line, on average; `warps`: of a CTA; `cluster`: CTAs of one; `lines`: of
     global memory that the launch reads; `few`: L2 serves each of the SMs as fast as it takes; `copied`: the part of what bulk copies
     read that an SM has not read before."""
-    part = sms / figures.sms
+    part, started = at_work / figures.sms, sms / figures.sms
     # What several SMs read leaves L2 once for those that ask at the same time.
     together = 1.0 if few else readers
     read = min(figures.l2_bandwidth_all * together, figures.l2_bandwidth_shared)
@@ -200,31 +202,30 @@ def parameters(
         "l1_sets": max(1, l1_bytes // figures.l1_line // 4),
         "l2_bandwidth": min(figures.l2_bandwidth_sm, read / part),
         "copy_bandwidth": min(figures.bulk_bandwidth, read / part),
-        "l2_latency": figures.l2_latency + figures.l2_far * part,
-        "constant_miss": figures.constant_miss + (figures.constant_miss_all - figures.constant_miss) * part,
+        "l2_latency": figures.l2_latency + figures.l2_far * started,
+        "constant_miss": figures.constant_miss + (figures.constant_miss_all - figures.constant_miss) * started,
         "constant_line_port": figures.constant_line_port if sms == 1 else figures.constant_line_port_all,
         "l2_line": min(
             share(figures.l2_line_alone, figures.l2_line_all) * max(1.0, figures.l2_slices / lines),
             max(figures.l2_line_alone, figures.l2_line_most * part),
         ),
         "store_sector_now": figures.store_sector_all * part,
-        "store_load_now": figures.store_load * part,
         "local_sector_now": figures.local_sector_all * part,
         "store_part_now": figures.store_part_all * part,
         "store_part_sector_now": figures.store_part_sector_all * part,
-        "replacement_interval": (figures.replacement_next + figures.replacement_warp * warps) * part,
+        "replacement_interval": (figures.replacement_next + figures.replacement_warp * warps) * started,
         "shared_latency": figures.unit("shared").latency,
         "bulk_stores": figures.bulk_store_bandwidth_all / part,
         "remote_share": max(1.0, sms / figures.remote_together) if cluster > 2 else 1.0,
         # Cycles of an SM's share for a byte. What several SMs read comes once for all of them.
-        "dram_read": sms / figures.dram_bandwidth / readers,
-        "dram_bulk": sms / figures.dram_bandwidth / readers * copied,
-        "dram_write": sms / figures.dram_bandwidth,
-        "dram_turn_now": sms / figures.dram_turn,
-        "first_launch": figures.first_launch + figures.first_launch_all * part,
+        "dram_read": at_work / figures.dram_bandwidth / readers,
+        "dram_bulk": at_work / figures.dram_bandwidth / readers * copied,
+        "dram_write": at_work / figures.dram_bandwidth,
+        "dram_turn_now": at_work / figures.dram_turn,
+        "first_launch": figures.first_launch + figures.first_launch_all * started,
         "constant_near_now": figures.constant_near
-        + part * (figures.start_trip + figures.start_trip_sub * min(4, warps)),
-        "cold": float(cold),
-        "atomic_cost": max(figures.atomic_alone, sms / atomics),
+        + started * (figures.start_trip + figures.start_trip_sub * min(4, warps)),
+        "cold": cold,
+        "atomic_cost": max(figures.atomic_alone, at_work / atomics),
     }
     return np.array([tuple(values.values())], record(*((name, "f8") for name in values)))

@@ -111,21 +111,25 @@ class Figures:
     l2_far: float = 22  # more for the SM that is farthest, with all SMs reading
     l2_line_latency: float = 1  # more for each further line of an instruction, beside the port's rate
     dram_latency: float = 660
-    l2_bytes: int = 50 * 2**20
+    l2_bytes: int = 60 * 2**20
+    l2_kept: float = 0.6  # of that, as much as a launch may touch for all of it to be there when it comes again
+    l2_lost: float = 0.83  # and for nothing of it to be
     l2_bandwidth_sm: float = 85  # one SM alone
-    l2_bandwidth_all: float = 37  # per SM, all at once, every SM its own data
+    l2_bandwidth_all: float = 42  # per SM, all at once, every SM its own data
     l2_bandwidth_shared: float = 73  # per SM, all at once, all of them the same data
     dram_bandwidth: float = 2369  # whole GPU, read or written: 4.69 TB/s at 1980 MHz (tools/data/dram)
     dram_turn: float = 10000  # bytes written between reads for a cycle more of all that DRAM does
-    l2_crossing: float = 0.014  # cycles more per byte and SM that comes from the other half of L2, with all SMs reading
+    l2_crossing: float = (
+        0.0123  # cycles more per byte and SM that comes from the other half of L2, with all SMs reading
+    )
     l2_line_alone: float = 1  # cycles of an SM's L2 port per line read, one SM alone
     l2_line_all: float = 1.65  # the same with all SMs reading
     l2_slices: float = 128  # of L2, each with a line at a time: fewer lines than these are read from fewer of them
     l2_line_most: float = 22  # cycles per line read with all SMs reading the same few
     store_sector: float = 1.0  # cycles per sector written and SM; one SM alone
-    store_sector_all: float = 1.75  # the same with all SMs writing
-    store_load: float = 3.5  # cycles that a load from L2 takes of what all SMs write, however many lines it reads
+    store_sector_all: float = 1.76  # the same with all SMs writing
     local_sector_all: float = 2.05  # the same of local memory
+    store_read: float = 0.7  # cycles that stores take longer for a cycle that L2 reads for the SM
     store_part: float = 1.07  # more for each line of which sectors are written in part
     store_part_all: float = 1.9
     store_part_sector_all: float = 0.48  # and for each of those sectors, with all SMs writing
@@ -238,6 +242,7 @@ H200 = Figures(
 H100 = replace(
     H200, name="H100", source="the H200's, with memory as measured on an H100 SXM; judged by launches measured there", dram_bandwidth=1612,
     flag_fenced=415, fence_least=655, fence_round=455, fence_join=38, fence_join_shared=12, atomic_units=59, constant_line_port_all=36, local_sector_all=2.4,
+    l2_bytes=50 * 2**20, l2_bandwidth_all=37, l2_crossing=0.014, l2_line_all=1.92, store_sector_all=1.95,
 )  # fmt: skip
 # Public: data sheets for sizes, rates and clocks; latencies and L2 bandwidth as in "Hardware features of different Nvidia
 # GPU architectures" (PMC10448217, table 3); one FP32 pipe of 16 lanes per sub-core (architecture white papers). Everything

@@ -18,7 +18,17 @@ from ptxsim.profile.model.replay_state import (
     Unit,
 )
 from ptxsim.profile.model.replay_units import work
-from ptxsim.profile.model.replay_writes import LOCAL_LINES, arrives, bits, send, use_dram, write, write_cost
+from ptxsim.profile.model.replay_writes import (
+    LOCAL_LINES,
+    arrives,
+    ask_l2,
+    bits,
+    is_lost,
+    send,
+    use_dram,
+    write,
+    write_cost,
+)
 
 LOCAL_WORDS = 22  # bits of a line's number that say which word of the warp it is
 FAR = 64  # entries of later blocks among which an access is looked for that the assembler has moved up
@@ -87,14 +97,11 @@ def load_line(
         m.totals[Total.L1_HIT_SECTORS] += bits(sectors)
         return float(m.cache[index].arrival)
     count = bits(missing)
-    from_l2 = max(begin, max(m.free[Unit.L2], m.free[Unit.ATOMICS]))  # after atomics on their way
-    m.free[Unit.L2] = from_l2 + max(p.l2_line, 32.0 * count / bandwidth)
-    if place == 0:
-        m.free[Unit.WRITTEN] = max(m.free[Unit.WRITTEN], from_l2) + p.store_load_now
+    from_l2 = ask_l2(m, p, max(begin, m.free[Unit.ATOMICS]), max(p.l2_line, 32.0 * count / bandwidth))
     work(m, Unit.L2, 0, from_l2, m.free[Unit.L2])
     m.totals[Total.L2_READ_SECTORS] += count
     arrive = from_l2 - 2 + p.l2_latency + p.l2_sector_latency * (count - 1) + p.l2_line_latency * place
-    if p.cold > 0 and m.seen[line % len(m.seen)] == 0:
+    if p.cold > 0 and is_lost(p, line) and m.seen[line % len(m.seen)] == 0:
         m.seen[line % len(m.seen)] = FROM_DRAM
         arrive = max(arrive, use_dram(m, from_l2, 128.0 * p.dram_read) + p.dram_latency)
         m.totals[Total.DRAM_SECTORS] += 4

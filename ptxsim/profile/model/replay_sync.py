@@ -11,7 +11,7 @@ from ptxsim.profile.model.entries import ARRIVE, BULK, COMMIT, TENSOR, WAIT
 from ptxsim.profile.model.replay_memory import first_entry, passes
 from ptxsim.profile.model.replay_state import GROUPS, SHARED_UNITS, SLOTS, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
-from ptxsim.profile.model.replay_writes import to_dram, use_dram
+from ptxsim.profile.model.replay_writes import ask_l2, room, to_dram, use_dram
 
 OF_CLUSTER = 2  # amounts of a barrier: from here on, it is one of the cluster
 AFTER_COPIES = 1  # amount of an mbarrier's arrival that comes when the thread's copies are done
@@ -96,18 +96,20 @@ def bulk(m: Machine, p: Any, w: int, i: int, now: float) -> None:
         return
     m.totals[Total.BULK_BYTES] += size
     if o >= 0:
-        finish = queue(m, Unit.TMA, now, size / min(p.bulk_bandwidth, p.l2_bandwidth))
+        ask_l2(m, p, now, size / p.copy_bandwidth)
+        finish = max(queue(m, Unit.TMA, now, size / min(p.bulk_bandwidth, p.l2_bandwidth)), m.free[Unit.L2])
         if p.cold > 0:
-            finish = max(finish, use_dram(m, now, size * p.dram_bulk) + size * p.dram_bulk)
-            m.totals[Total.DRAM_SECTORS] += size * p.dram_bulk / p.dram_read / 32
+            read = size * p.cold * p.dram_bulk
+            finish = max(finish, use_dram(m, now, read) + read)
+            m.totals[Total.DRAM_SECTORS] += read / p.dram_read / 32
         finish += p.bulk_tensor_latency if m.ops[i].amount == 1 else p.bulk_latency
         arrive(m, o, finish, finish + p.mbarrier_latency, SLOTS + Unit.TMA)
     else:
         # All SMs together write less than each of them could, as with stores; L2 takes in some before they notice.
-        finish = queue(m, Unit.TMA, max(now, m.free[Unit.WRITTEN] - p.store_buffer), size / p.bulk_store_bandwidth)
+        finish = queue(m, Unit.TMA, room(m, p, now), size / p.bulk_store_bandwidth)
         m.free[Unit.WRITTEN] = max(now, m.free[Unit.WRITTEN]) + size / p.bulk_stores
         if p.cold > 0:
-            to_dram(m, p, now, size)
+            to_dram(m, p, now, size * p.cold)
         m.groups[Async.BULKS, w].last = max(m.groups[Async.BULKS, w].last, finish + p.bulk_store_latency)
 
 

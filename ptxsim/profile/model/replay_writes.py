@@ -29,9 +29,24 @@ def write_cost_now(p: Any, line: int, sectors: int, partly: bool) -> float:
     return float(cost + (p.store_part_now + p.store_part_sector_now * sectors if partly else 0.0))
 
 
+def ask_l2(m: Machine, p: Any, begin: float, cycles: float) -> float:
+    """A read that L2 needs so many cycles of the SM's share for: returns when its turn is, after all that the SM has stored and asked for before.
+    Meanwhile what is stored is put away more slowly (tools/data/l2)."""
+    begin = max(begin, m.free[Unit.WRITTEN])
+    m.free[Unit.WRITTEN] = begin + p.store_read * cycles
+    begin = max(begin, m.free[Unit.L2])
+    m.free[Unit.L2] = begin + cycles
+    return float(begin)
+
+
+def room(m: Machine, p: Any, begin: float) -> float:
+    """When L2 has taken in enough of what was stored before for more of it to leave the SM, and DRAM of what L2 does not hold."""
+    return float(max(begin, max(m.free[Unit.WRITTEN], m.free[Unit.DRAM]) - p.store_buffer))
+
+
 def send(m: Machine, p: Any, begin: float, line: int, sectors: int, partly: bool) -> float:
     """So many sectors of a line are written; returns when they have left the SM."""
-    begin = max(begin, max(m.free[Unit.WRITES], m.free[Unit.WRITTEN] - p.store_buffer))
+    begin = max(room(m, p, begin), m.free[Unit.WRITES])
     m.free[Unit.WRITES] = begin + write_cost(p, sectors, partly)
     m.free[Unit.WRITTEN] = max(begin, m.free[Unit.WRITTEN]) + write_cost_now(p, line, sectors, partly)
     work(m, Unit.WRITES, 0, begin, m.free[Unit.WRITES])
@@ -47,21 +62,25 @@ def use_dram(m: Machine, begin: float, cycles: float) -> float:
     return float(begin)
 
 
+def is_lost(p: Any, line: int) -> bool:
+    """Whether a line is of those that L2 does not hold: as many of 1024 in turn, in the order of a golden section."""
+    return bool(line * 633 % 1024 < 1024 * p.cold)
+
+
 def write_back(m: Machine, p: Any, begin: float, line: int, sectors: int) -> None:
     """Sectors are written of memory that L2 does not hold in full: what of them has not been written before goes on to DRAM."""
     place = line % len(m.seen)
     new = bits(sectors & ~int(m.seen[place]))
-    if p.cold > 0 and new:
+    if p.cold > 0 and new and is_lost(p, line):
         m.seen[place] |= FROM_DRAM | sectors
         to_dram(m, p, begin, 32.0 * new)
 
 
 def to_dram(m: Machine, p: Any, begin: float, size: float) -> None:
-    """So many bytes go on to DRAM, which takes longer between reads. Stores wait where it is behind by more than L2 takes in."""
+    """So many bytes go on to DRAM, which takes longer between reads."""
     between_reads = m.totals[Total.DRAM_SECTORS] > m.totals[Total.DRAM_WRITTEN]
     use_dram(m, begin, size * (p.dram_write + (p.dram_turn_now if between_reads else 0.0)))
     m.totals[Total.DRAM_WRITTEN] += size / 32
-    m.free[Unit.WRITTEN] = max(m.free[Unit.WRITTEN], m.free[Unit.DRAM])
 
 
 def arrives(m: Machine, p: Any, begin: float, sectors: int) -> None:

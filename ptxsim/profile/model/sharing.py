@@ -26,16 +26,15 @@ def readers(trace: Trace, sms: int) -> tuple[float, int]:
     return 1 + (len(pairs) / read - 1) * trace.modulus, read
 
 
-def exceeds_l2(trace: Trace, figures: Figures, share: float) -> bool:
-    """Whether a launch touches more lines of global memory than L2 holds, where what an SM of the other half reads is in both halves. share: how
-    many times as much the kept SMs have to do as the trace has of them."""
+def lost_from_l2(trace: Trace, figures: Figures, share: float) -> float:
+    """The part of the lines of global memory that a launch touches which L2 holds no more when the launch comes again: none of little memory, all
+    of much, and between those ever more (tools/data/l2). share: how many times as much the kept SMs have to do as the trace has of them."""
     by_access, copied = trace.lines >> 4, trace.copied // figures.sms
-    held = figures.l2_bytes / (figures.l1_line * trace.modulus * share)
-    if 2 * (len(by_access) + len(copied)) <= held:
-        return False
-    shared_by, read = readers(trace, figures.sms)
-    lines = len(different(np.concatenate([by_access, copied])))
-    return bool(lines + min(read, lines) * (1 - 0.5**shared_by) > held)
+    of_l2 = figures.l1_line * trace.modulus * share / figures.l2_bytes
+    if (len(by_access) + len(copied)) * of_l2 <= figures.l2_kept:
+        return 0.0
+    touched = len(different(np.concatenate([by_access, copied]))) * of_l2
+    return float(min(1.0, max(0.0, (touched - figures.l2_kept) / (figures.l2_lost - figures.l2_kept))))
 
 
 def copied_first(trace: Trace, figures: Figures) -> float:
