@@ -16,6 +16,7 @@ PRODUCT = (
     "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r10, %r11, %r12, %r13}, {%r14, %r15}, "
     "{%f0, %f1, %f2, %f3};" + "".join(f"st.global.f32 [%d2+{256 + 4 * i}], %f{i};" for i in range(4))
 )
+ROOT = "ld.global.f32 %f0, [%d2]; sqrt.rn.f32 %f1, %f0; st.global.f32 [%d2], %f1;"
 CALL = "call (%r1), f, (%r0); st.global.u32 [%d2], %r1;"
 ONCE = ".func (.reg .b32 %o) f(.reg .b32 %a) { mad.lo.u32 %o, %a, %a, 7; ret; }"
 AGAIN = (
@@ -31,6 +32,7 @@ AGAIN = (
         pytest.param(SUMS, "", 22, id="stored values in odd registers, each in its own"),
         pytest.param(LITERALS, "", 20, id="stored constants too"),
         pytest.param(FACTORS + SUMMANDS + PRODUCT, "", 18, id="operands of a product side by side"),
+        pytest.param(ROOT, "", 12, id="a root holds registers of its own"),
         pytest.param(CALL, AGAIN, 24, id="a call that is left has the convention's registers"),
     ],
 )
@@ -50,6 +52,16 @@ def test_a_loop_takes_the_registers_of_its_unrolled_copy():
     )
     once = loop.replace("bra L", "bra M").replace("st.global", "M: st.global")
     assert lowered(IDS + loop).registers >= lowered(IDS + once).registers + 2
+
+
+def test_of_two_uniform_operands_one_is_in_a_register_and_so_is_a_parameter_from_where_its_block_first_runs():
+    loop = (
+        "mov.u32 %r0, %tid.x; ld.param.u64 %d0, [place]; ld.param.u32 %r3, [n]; mov.u32 %r1, 0; mov.u32 %r2, %r0; L: redux.sync.add.u32 %r4, %r2, -1; "
+        "bar.sync 0; add.u32 %r2, %r4, %r2; add.u32 %r1, %r1, 1; setp.ne.u32 %p0, %r1, BOUND; @%p0 bra L; "
+    )
+    known = loop.replace("BOUND", "99") + "st.shared.u32 [%r0], %r2;"
+    given = loop.replace("BOUND", "%r3") + "mad.wide.u32 %d1, %r0, 4, %d0; st.global.u32 [%d1], %r2;"
+    assert lowered(given).registers > lowered(known).registers
 
 
 def test_warps_that_give_registers_to_others_begin_with_all_that_a_thread_may_have():

@@ -12,7 +12,7 @@ from typing import Any
 from ptxsim.engine.program.operand import Address, Register, SharedAddress
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism
-from ptxsim.profile.lowering.emulated import CHECKED, DETOURS, INVERSES, SEQUENCES
+from ptxsim.profile.lowering.emulated import CHECKED, DETOURS, HELD, INVERSES, SEQUENCES
 from ptxsim.profile.lowering.fusion import Fusion, maps_shared
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp, Pipe
 from ptxsim.profile.model.figures import UNITS
@@ -89,6 +89,9 @@ class Assembly(Fusion):
                 elapsed, before, pipe = elapsed + step, made[-1].writes, UNITS[unit].pipe
         elapsed += crossing(pipe, UNITS[units[-1]].pipe)
         made.append(MachineOp(units[-1], writes, before, op.site, latency=max(1.0, latency - elapsed)))
+        held = tuple(self.new_slot() for _ in range(HELD.get(name, 0)))
+        made[0].writes += held
+        made[-1].reads += held
         if name not in CHECKED:
             return made
         begin, end_ = MachineOp("branch", (), (), op.site), MachineOp("branch", (), (), op.site)

@@ -54,3 +54,9 @@ SEQUENCES: dict[str, tuple[list[str], float]] = {
     "fns": (["alu"] * 30 + ["convert"] * 4, 182),
     "call": (["branch", "alu", "branch"], 20),
 }
+
+# Registers that a sequence has in use beside its operands and results: what ptxas 13.0 says with -v of a kernel with it for sm_90, less the same with an addition.
+HELD = {
+    "div.rn.f32": 7, "rcp.rn.f32": 5, "sqrt.rn.f32": 4, "div.s32": 5, "div.u32": 3, "div.f64": 13, "rcp.f64": 5, "sqrt.f64": 11,
+    "div.64": 11, "mul.hi.64": 4,
+}  # fmt: skip

@@ -21,7 +21,7 @@ from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp, 
 from ptxsim.profile.lowering.merging import Alignment, merge_shared
 from ptxsim.profile.lowering.moves import keep_moves
 from ptxsim.profile.lowering.predication import keep_old_values, predicate
-from ptxsim.profile.lowering.pressure import FULL_OCCUPANCY, MOST, Pressure
+from ptxsim.profile.lowering.pressure import FULL_OCCUPANCY, LOADS_CONSTANTS, MOST, Pressure
 from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.lowering.schedule import Budget, narrow, schedule
 from ptxsim.profile.lowering.spills import spill
@@ -62,6 +62,7 @@ class Lowering(Assembly):
         super().__init__(program, target)
         self.pragmas, self.allowed = pragmas, most
         self.homes: dict[int, list[int]] = {}  # block -> sites of values that are made there, wherever PTX makes them
+        self.counted: set[int] = set()  # copies of loops whose turns the text does not tell
         self.shared_home: set[int] = set()  # blocks that make the base address of shared memory
 
     # ---- blocks ----
@@ -120,11 +121,17 @@ class Lowering(Assembly):
         pressure = Pressure(self, blocks, self.like, moved=True)
         room = given - RESERVED
         orders: list[tuple[list[MachineOp], frozenset[int]]] = []
+        # Where turns are made together: how many are left, and how many come after those.
+        counted, full = {self.new_slot(), self.new_slot()}, False
         for number, (block, live) in enumerate(zip(blocks, live_out)):
+            if number >= len(tight) and number in self.counted:
+                live = live | counted
             fits = pressure.within(block.ops, live) <= room
             if fits or number < len(tight):  # a loop that does not fit is not unrolled
                 orders.append((block.ops if fits else tight[number], live))
-        needed = registers(self, pressure, orders, self._calls())
+            full |= not fits
+        # What does not fit in its best order is put in one that takes all there is, not in the tightest, while an SM is full of warps.
+        needed = max(registers(self, pressure, orders, self._calls()), min(given, FULL_OCCUPANCY) if full else 0)
         return min(given, needed) if pressure.most(orders) <= room else needed
 
     def _calls(self) -> bool:
@@ -154,6 +161,8 @@ class Lowering(Assembly):
                 continue
             for count in unroll.factors(self.flow, number, blocks[number]):
                 variants.setdefault(number, []).append(len(blocks))
+                if not unroll.known_turns(self.flow, number):
+                    self.counted.add(len(blocks))
                 blocks.append(unroll.copies(self.flow, number, blocks[number], count, self.new_slot))
         return variants
 
@@ -170,7 +179,8 @@ class Lowering(Assembly):
                 uses_shared += self._use_blocks(op)
             if self.is_invariant(op) and op.site not in self.eaten:
                 used = self._use_blocks(op)
-                self.homes.setdefault(self._meeting(used or [self.flow.block_of[op.site]]), []).append(op.site)
+                home = self._meeting(used or [self.flow.block_of[op.site]])
+                self.homes.setdefault(self._earliest(home) if op.family == "load" else home, []).append(op.site)
         self.shared_home = {self._outside_loops(block) for block in uses_shared}
 
     def _names_shared(self, op: Op) -> bool:
@@ -185,6 +195,20 @@ class Lowering(Assembly):
     def _meeting(self, blocks: list[int]) -> int:
         common = set.intersection(*(self.graph.dominators[b] for b in blocks)) or {0}
         return self._outside_loops(max(common, key=lambda b: len(self.graph.dominators[b])))
+
+    def _earliest(self, block: int) -> int:
+        """The first block that runs whenever this one does: where ptxas loads parameters to registers (LDC) that are used here."""
+        graph = self.graph
+        if parse_target(self.target).number < LOADS_CONSTANTS:
+            return block
+        same = [
+            b
+            for b in graph.dominators[block]
+            if block in graph.postdominators[b]
+            and graph.loop_depth[b] == graph.loop_depth[block]
+            and self.program.blocks[b]
+        ]
+        return min(same, key=lambda b: len(graph.dominators[b]), default=block)
 
     def _outside_loops(self, block: int) -> int:
         """The nearest dominating block with no loop around it that the value's use is in."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 from ptxsim.engine.analysis.control_flow import flow_back
+from ptxsim.engine.program.operand import Constant
 from ptxsim.profile.lowering.assembly import Assembly
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp
 from ptxsim.types import parse_target
@@ -14,6 +15,8 @@ MOST = 255
 FULL_OCCUPANCY = 32  # registers a thread may have for 64 warps on an SM
 LOADS_CONSTANTS = 90  # targets from here on have no operand that is a constant in a multiplication of double width
 
+# Units of what reads uniform registers only, or any number of them.
+NO_OPERANDS = ("constant", "s2r", "s2ur", "nothing", "branch", "barrier", "clock", "gmma", "tma")
 ADDENDS = 2  # registers of such a multiplication by a constant
 
 
@@ -23,6 +26,7 @@ class Pressure:
     def __init__(self, facts: Assembly, blocks: list[MachineBlock], like: Mapping[int, int], moved: bool = False):
         """`like`: registers of unrolled copies -> those they stand for. moved: with what is the same for the warp where it has to be
         in registers all the same; while instructions are put in order the assembler counts on uniform ones."""
+        self.program = facts.program
         self.types, self.divergent, self.graph = facts.flow.types, facts.divergent, facts.graph
         self.blocks, self.like = blocks[: len(self.graph.successors)], like
         self.moved: set[int] = set()
@@ -53,6 +57,7 @@ class Pressure:
         found: set[int] = set()
         for block in self.blocks:
             for op in block.ops:
+                found.update(self._one_uniform(op, loaded, found))
                 if op.unit == "imad.wide" and self.multiplies_loaded and any(map(self.words, op.writes)):
                     alone = len(set(op.reads)) <= ADDENDS  # what they are multiplied by is in the instruction
                     found.update(
@@ -60,7 +65,32 @@ class Pressure:
                     )
                 elif op.unit == "global" and op.kind in (Kind.ACCESS, Kind.ASYNC_COPY):
                     found.update(loaded.intersection(op.reads))
+        # A parameter that is used by another name is loaded to a register, too.
+        copied = {w: op.reads for block in self.blocks for op in block.ops if op.kind == Kind.COPY for w in op.writes}
+        rest = list(found)
+        while rest:
+            source = copied.get(rest.pop(), ())
+            if len(source) == 1 and source[0] in loaded - found:
+                found.add(source[0])
+                rest.append(source[0])
         return found
+
+    def _one_uniform(self, op: MachineOp, loaded: set[int], moved: set[int]) -> list[int]:
+        """What an instruction cannot read as it is the same for the warp: one operand is a uniform register or a constant of the text, no more.
+        A comparison of two of them is one of lanes."""
+        if op.kind != Kind.PLAIN or op.unit in NO_OPERANDS:
+            return []
+        same = sorted(
+            (s for s in op.reads if not self.words(s) and self.width(s) and s not in moved), key=lambda s: s in loaded
+        )
+        found = same[1 - self.has_constant(op) :]
+        if any(self.words(w) or not self.width(w) for w in op.writes):
+            return found if op.unit != "uniform" or (found and found[-1] in loaded) else []
+        return []
+
+    def has_constant(self, op: MachineOp) -> bool:
+        """Whether the instruction of PTX names a number."""
+        return any(isinstance(s, Constant) for s in self.program.ops[op.site].sources)
 
     def _before(self, number: int, live: set[int]) -> set[int]:
         for op in reversed(self.blocks[number].ops):
