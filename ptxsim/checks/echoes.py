@@ -36,7 +36,7 @@ _OUTCOMES = {"mbarrier-phase": "bytes", "deadlock": "stuck"}
 _RANKS = (
     "member-mask", "missing-commit", *_WAITS, "register-in-flight", "tensor-memory-order", "race-shared", "mbarrier-visibility", "race-warp", "race-global",
     "tile-overwritten", "uninitialized-read", "missing-proxy-fence", "cluster-exit", "mbarrier-phase", "barrier-count", "mbarrier-init",
-    "deadlock", "out-of-bounds", *_OF_STEPS,
+    "deadlock", "out-of-bounds", "cancel-after-failure", *_OF_STEPS,
 )  # fmt: skip
 
 
@@ -84,7 +84,13 @@ class _Causes:
         for n, (finding, ops) in enumerate(zip(self.findings, places)):
             for cause in self._causes(finding, ops):
                 root[find(n)] = find(by_cause.setdefault(cause, n))
-        pairs = (self._at_one_barrier, self._by_flags, self._of_raced_addresses, self._of_early_reads)
+        pairs = (
+            self._at_one_barrier,
+            self._by_flags,
+            self._of_raced_addresses,
+            self._of_early_reads,
+            self._of_wrong_counts,
+        )
         for one, two in (pair for each in pairs for pair in each(places)):
             root[find(two)] = find(one)
         groups: dict[int, list[int]] = {}
@@ -115,6 +121,10 @@ class _Causes:
             yield "access", self._line(ops[0])
             if self._waits_at_mbarriers:
                 yield from (_OUTCOMES[each] for each in names & _OUTCOMES.keys())
+        if "cancel-after-failure" in names and name in ("cancel-after-failure", *_WAITS, "uninitialized-read"):
+            yield "cancel-after-failure", None  # what is looked at before the answer is there
+        if name in ("mbarrier-init", "uninitialized-read") and ops:  # what a copy completes on, and what it adds to
+            yield "unready", self._line(ops[0])
         if finding.case == MIXED_SIZES:
             yield name, finding.case
         if name == "cluster-exit":  # the barrier of the cluster at the begin, or at the end
@@ -238,6 +248,17 @@ class _Causes:
                 lines = {self._line(op) for op in places[one]}
                 yield from [(n, one) for n in races if lines & {self._line(op) for op in places[n]}][:1]
 
+    def _of_wrong_counts(self, places: Sequence[Sequence[Op]]) -> Iterator[tuple[int, int]]:
+        """Pairs of the race that says most, and arrivals that are left over at an mbarrier: it is initialised with too few."""
+        races = [n for n, finding in enumerate(self.findings) if finding.name in _RACES]
+        if races and self._waits_at_mbarriers:
+            first = min(races, key=lambda n: self._rank(n, places[n]))
+            yield from ((first, n) for n, each in enumerate(self.findings) if _is_left_over(each))
+
+
+def _is_left_over(finding: Finding) -> bool:
+    return finding.name == "mbarrier-phase" and finding.case == LEFT_OVER
+
 
 def _hands_on(program: Program, flag: Op, look: Op, one: Op, two: Op) -> bool:
     """Whether ways lead from one of two accesses to where a flag is written, and from where it is looked at to the other."""
@@ -309,6 +330,8 @@ def _with_notes(finding: Finding, others: Sequence[Finding], source: Source) -> 
             notes.append(
                 f"{each.name} at line {each.line} comes of it, too: {each.message}" + (f" ({beside})" if beside else "")
             )
+            if _is_left_over(each) and each.help:
+                notes.append(each.help)
             if each.name in _OUTCOMES:
                 notes += [note for note in each.notes if note not in notes]
     return replace(finding, notes=tuple(notes), count=finding.count + sum(each.count for each in alike))
@@ -382,7 +405,9 @@ def without_overflows_of_missing_waits(program: Program, findings: list[Finding]
     copies = {op.line for op in program.ops if op.completes_by is Mechanism.MBARRIER}
     notes = tuple(f"mbarrier-overflow at line {each.line} comes of it, too: {each.message}" for each in overflows)
     for n, finding in enumerate(findings):
-        comes_early = finding.name in ("missing-wait", "tile-overwritten") and not copies.isdisjoint(_places(finding))
+        comes_early = finding.name in ("missing-wait", "tile-overwritten", "race-shared") and not copies.isdisjoint(
+            _places(finding)
+        )
         if comes_early or (finding.name == "uninitialized-read" and copies and finding.level != "note"):
             told = replace(finding, notes=(*finding.notes, *notes), level="error")
             return [each for each in (*findings[:n], told, *findings[n + 1 :]) if each not in overflows]

@@ -102,8 +102,11 @@ def store_async(
     post(m, space or "shared::cluster", a, mbar, pack(list(b) if vec else [b], type), size)
 
 
-def post(m: Port, space: Word, a: LaneValue, mbar: LaneValue, data: np.ndarray, size: int) -> None:
-    """Bytes of each lane are written to shared memory later, and complete on an mbarrier then. data: as memory.pack has it."""
+def post(
+    m: Port, space: Word, a: LaneValue, mbar: LaneValue, data: np.ndarray, size: int, by_proxy: bool = False
+) -> None:  # fmt: skip
+    """Bytes of each lane are written to shared memory later, and complete on an mbarrier then. data: as memory.pack has it; by_proxy: through
+    the async proxy."""
     places = list(m.resolve(space, a, size, write=True))
     port = snapshot(m)
     tell_issue(port, places, a, size)
@@ -114,7 +117,11 @@ def post(m: Port, space: Word, a: LaneValue, mbar: LaneValue, data: np.ndarray, 
         tell_arrivals(port, space, mbar)
         for kind, memory, offsets, mask in places:
             names = port.named(kind, memory, offsets, a)
-            port.emit(Event.ASYNC_WRITE, kind, size, 0, mask, names)
+            for lane in np.flatnonzero(mask).tolist() if by_proxy else ():
+                flags = FLAG_ASYNC_PROXY | lane << LANE_SHIFT
+                port.emit(Event.ASYNC_WRITE, kind, size, flags, np.arange(mask.size) == lane, names)
+            if not by_proxy:
+                port.emit(Event.ASYNC_WRITE, kind, size, 0, mask, names)
             scatter(memory, offsets, mask, data)
         tell_end(port, places, a, size)
         announce(port, space, mbar, size)

@@ -14,6 +14,7 @@ from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Word, 
 from ptxsim.isa.operand import Pred, Reg, Value, Vec
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LANES, LaneValue, cast
+from ptxsim.machine.fault import first_lane
 from ptxsim.machine.memory import RANK_SHIFT, check_alignment, pack
 from ptxsim.machine.port import Port
 from ptxsim.types import TYPES
@@ -40,6 +41,11 @@ TRY: Options = {"name": CANCEL, "space": "shared::cta", "facts": CANCELS, "write
 def ask(m: Port, a: LaneValue) -> np.ndarray:
     """The answer of each executing lane, as memory.pack has it."""
     check_alignment(a, m.mask, BYTES, "answer")
+    if m.cta.knows_of_no_more:
+        m.report(
+            "cancel-after-failure", "a cluster is to be cancelled, and the CTA has seen that there is none", first_lane(m.mask),
+            "end the loop where query_cancel.is_canceled is false",
+        )  # fmt: skip
     words = np.zeros((4, LANES), np.uint32)
     for lane in np.flatnonzero(m.mask):
         first = m.machine.cancel_cluster()
@@ -52,7 +58,7 @@ def ask(m: Port, a: LaneValue) -> np.ndarray:
     f"{CANCEL}{{.space}}.mbarrier::complete_tx::bytes.b128 [a], [mbar]", requires="8.6 sm_100", **TRY
 )  # fmt: skip
 def try_cancel(m: Port, a: LaneValue, mbar: LaneValue, *, space: Word) -> None:
-    post(m, space, a, mbar, ask(m, a), BYTES)
+    post(m, space, a, mbar, ask(m, a), BYTES, by_proxy=True)
 
 
 @instruction(
@@ -63,7 +69,7 @@ def try_cancel_for_all(m: Port, a: LaneValue, mbar: LaneValue) -> None:
     """Every CTA of the cluster gets the answer, at the same place in its shared memory."""
     data = ask(m, a)
     for rank in range(len(m.cta.cluster.ctas)):
-        post(m, "shared::cluster", of_cta(a, rank), of_cta(mbar, rank), data, BYTES)
+        post(m, "shared::cluster", of_cta(a, rank), of_cta(mbar, rank), data, BYTES, by_proxy=True)
 
 
 def of_cta(address: LaneValue, rank: int) -> LaneValue:
@@ -84,8 +90,10 @@ def halves(a: LaneValue) -> list[LaneValue]:
     f"{QUERY}.is_canceled.pred.b128 p, a", name=f"{QUERY}.is_canceled", operands=ANSWER, writes="p",
     requires="8.6 sm_100", facts=ANSWERS,
 )  # fmt: skip
-def is_cancelled(a: LaneValue) -> LaneValue:
-    return halves(a)[3] != 0
+def is_cancelled(m: Port, a: LaneValue) -> LaneValue:
+    found = halves(a)[3] != 0
+    m.cta.knows_of_no_more |= bool((m.mask & ~found).any())
+    return found
 
 
 @instruction(

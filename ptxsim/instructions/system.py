@@ -5,11 +5,11 @@ trap and brkpt take the slow path; the rest has no effect on what a kernel compu
 
 from __future__ import annotations
 
-from ptxsim.isa.facts import Facts
+from ptxsim.isa.facts import Facts, Word
 from ptxsim.isa.operand import Either, Imm, Reg
 from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LaneValue
-from ptxsim.machine.event import Event
+from ptxsim.machine.event import Event, Proxy, Scope
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.port import Port
 from ptxsim.types import ScalarType
@@ -26,10 +26,13 @@ def stop(m: Port) -> None:
     raise Fault("trap", "the kernel executes brkpt, and there is no debugger", first_lane(m.mask), "leave it out")
 
 
+DEPENDENCE = {"wait": Proxy.PREREQUISITES, "launch_dependents": Proxy.DEPENDENTS}
+
+
 @instruction("griddepcontrol.action", cost="nothing", action="wait launch_dependents", requires="7.8 sm_90")
-def go_on() -> None:
-    """One grid runs at a time: there is nothing to wait for."""
-    return None
+def depend(m: Port, *, action: Word) -> None:
+    """One grid runs at a time, so there is nothing to wait for: the event tells the checks which grids may run side by side."""
+    m.emit(Event.FENCE, addresses=[Scope.GPU, DEPENDENCE[action]])
 
 
 @instruction("pmevent event", cost="nothing", operands={"event": Imm(0, 15)})

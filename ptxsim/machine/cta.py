@@ -203,6 +203,7 @@ class Cta:
                 warp.begin(min(LANES, self.threads - warp.index * LANES))
                 warp.record.owner = self.record.address
         self.units = Units()
+        self.knows_of_no_more = False  # a thread has looked at an answer that no cluster is left to cancel
         self._mbarriers: np.ndarray | None = None
 
     @property

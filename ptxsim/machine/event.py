@@ -93,6 +93,8 @@ class Proxy(IntEnum):
     TENSORMAP = 5  # release
     MBARRIER_INIT = 6
     TENSORMAP_ACQUIRE = 7  # of the tensor map at addresses[2]
+    DEPENDENTS = 8  # no proxy: the grids that depend on this one may begin (griddepcontrol.launch_dependents)
+    PREREQUISITES = 9  # no proxy: those that this one depends on are over (griddepcontrol.wait)
 
 
 RECORD = np.dtype(

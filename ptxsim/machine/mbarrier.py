@@ -105,9 +105,10 @@ def find(cta: Cta, offset: int, address: int) -> MBarrier:
         live = (each.offset for each in table.all[: table.used] if each.live)
         near = [at for at in live if at - 8 < offset < at + 8]
         where = f"; there is one at {near[0]:#x}" if near else ""
+        whose = "of the cluster" if cta.cluster.size > 1 else "for the CTA"
         raise Fault(
             "mbarrier-init", f"no mbarrier has been initialised at {address:#x}{where}",
-            help="mbarrier.init it in one thread, then a barrier for the CTA before another thread uses it",
+            help=f"mbarrier.init it in one thread, then a barrier {whose} before another thread uses it",
         )  # fmt: skip
     found = MBarrier(table.all[place], cta.cluster.variables)
     found.check_intact()

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ptxsim.checks.banks import BankCounter
     from ptxsim.checks.cluster import ClusterChecker
     from ptxsim.checks.cluster_shared import Homes
+    from ptxsim.checks.in_flight import Left
     from ptxsim.checks.order.checker import OrderChecker
     from ptxsim.checks.proxy import ProxyChecker
     from ptxsim.checks.register_counts import RegisterCountChecker
@@ -68,6 +69,7 @@ def execute(
         machine = launch.run_grid(listeners, start=start, stop=stop)
         if before is not None:
             checkers = _with_all_reads(launch, checkers, before, start, shared_is_set)
+        left = _leaves(launch, checkers)
         findings = _found(program, checkers, machine)
         if launch.checks != "none" and launch.given is not None:
             findings += unwritten_reads(program, launch.given)
@@ -92,7 +94,7 @@ def execute(
         warp_instructions=machine.warp_instructions, fidelity=dict(fidelity(program, launch.target, launch.numerics)),
         outputs=outputs, grid=launch.grid, block=launch.block, cycles=profile.cycles() if profile else None,
         stopped_at=machine.stopped_at, slow_path=_slow_path(program, machine),
-        is_sample=launch.sampled is not None,
+        is_sample=launch.sampled is not None, left=left,
     )  # fmt: skip
 
 
@@ -102,6 +104,16 @@ def _found(program: Program, checkers: Sequence[Checker], machine: Machine) -> l
     for checker in checkers:
         checker.release()
     return with_writers(program, found)
+
+
+def _leaves(launch: Launch, checkers: Sequence[Checker]) -> Left | None:
+    """What the launch means for others in its stream."""
+    from ptxsim.checks.order.checker import OrderChecker
+
+    order = next((each for each in checkers if isinstance(each, OrderChecker)), None)
+    if order is None or launch.prior is None or launch.sampled is not None:
+        return None
+    return order.leaves(launch.code.function.name, launch.program, launch.code.source)
 
 
 def _look(
@@ -204,10 +216,11 @@ def _order_checker(launch: Launch, homes: Homes, shared_is_set: bool, left: np.n
     from ptxsim.checks.order.checker import OrderChecker
     from ptxsim.checks.order.sites import site_bits
 
+    begins_others = launch.prior is not None and "griddepcontrol" in families(launch.program)
     return OrderChecker(
         site_bits(launch.program), launch.block[0] * launch.block[1] * launch.block[2], launch.shared_end, homes,
         initialized=shared_is_set, variables=launch.shared_variables, reserved=shared_start(launch.target),
-        cooperative=launch.is_cooperative, left=left,
+        cooperative=launch.is_cooperative, left=None if begins_others else left, prior=launch.prior, begins_others=begins_others,
     )  # fmt: skip
 
 

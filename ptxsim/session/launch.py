@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,7 @@ class Launch:
         progress = rules.progress(options.progress)
         self.limits = Limits(steps, progress, rules.seconds("max_seconds", options.max_seconds))
         self.want_banks = options.banks
+        self.prior = None if options.prior is None else replace(options.prior, here=code.source)
         self.is_cooperative = bool(options.cooperative)
         self.grid_workspace = 0
         self.engine_name, self.is_patient = self._engine_name(options.engine, rules), options.engine is None

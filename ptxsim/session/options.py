@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import Self
 
+from ptxsim.checks.in_flight import Prior
+
 Extent = int | Sequence[int]  # of a grid, block or cluster: one to three numbers
 Progress = Callable[[int, int], None]  # gets how many CTAs are done, and how many there are
 
@@ -24,7 +26,8 @@ class LaunchOptions:
     every: of `profile`, only each Nth SM is listened to. sample: no CTAs but those SMs' run, of each a few waves, where no other can
     notice: for a prediction, as the results are incomplete.
     part: (i, n) runs the ith of n parts of the grid's clusters, where their order cannot show (`split_grid`).
-    cooperative: the launch has what grid-wide barriers need, as cudaLaunchCooperativeKernel gives it.
+    cooperative: the launch has what grid-wide barriers need, as cudaLaunchCooperativeKernel gives it. prior: the grids of its stream that
+    may still run; where it is there, `run.left` says what the launch means for those after it.
     """
 
     grid: Extent | None = None
@@ -49,6 +52,7 @@ class LaunchOptions:
     max_memory: int | None = None
     max_seconds: float | None = None
     cooperative: bool | None = None
+    prior: Prior | None = None
     progress: Progress | None = None
 
     def or_else(self, other: LaunchOptions) -> Self:

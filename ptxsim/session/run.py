@@ -13,6 +13,7 @@ from ptxsim.diagnostic import Finding, one_line
 from ptxsim.shown import Shown, text_of
 
 if TYPE_CHECKING:
+    from ptxsim.checks.in_flight import Left
     from ptxsim.profile.cycles import Cycles
 
 
@@ -196,6 +197,9 @@ class Run(Shown):
     slow_path: list[SlowPath] = field(default_factory=list)
     is_sample: bool = False
     banks_counted: bool = False  # whether `banks` is there without running again
+    left: Left | None = field(
+        default=None, repr=False
+    )  # what it means for other launches in its stream, where it is in one
     launch: int | None = None  # which one of a program's, where it is one
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable
+from types import MethodWrapperType
 from typing import Any
 
 import torch
@@ -21,6 +22,11 @@ _HARMLESS = {
     _T.stride, _T.size, _T.numel, _T.nelement, _T.dim, _T.element_size, _T.is_contiguous, _T.get_device, _T.storage_offset,
     _T.is_floating_point, _T.__len__, torch.numel, torch.is_tensor, torch.is_floating_point, torch._C.TensorBase.data_ptr,
 }  # fmt: skip
+# What makes another view of the same storage, or says where it is: no work of a stream. (Nor are attributes, of which torch tells by
+# method wrappers.)
+_VIEWS = {
+    _T.view, _T.t, _T.transpose, _T.permute, _T.unsqueeze, _T.squeeze, _T.expand, _T.detach, _T.narrow, _T.select, _T.untyped_storage,
+}  # fmt: skip
 _ADDRESS: Any = torch._C.TensorBase.data_ptr
 _compare = ctypes.CDLL(None).memcmp
 _compare.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
@@ -32,6 +38,7 @@ class Fresh:
     """The storages, by address in the host's memory. Told of functions by a mode of torch's (cuda_is_cpu)."""
 
     def __init__(self) -> None:
+        self.worked = 0  # functions that are work of a stream
         self._storages: dict[int, StorageWeakRef] = {}
 
     def see(self, function: Any, values: Any, result: Any) -> None:
@@ -42,8 +49,12 @@ class Fresh:
                 if len(self._storages) == _MOST:
                     self._storages = {host: known for host, known in self._storages.items() if not known.expired()}
                 self._storages[storage.data_ptr()] = StorageWeakRef(storage)
-        elif self._storages and function not in _HARMLESS:
-            self.use(tree_leaves(values))
+        elif function not in _HARMLESS:
+            self.worked += not (
+                function in _VIEWS or function is torch.Tensor.data_ptr or isinstance(function, MethodWrapperType)
+            )
+            if self._storages:
+                self.use(tree_leaves(values))
 
     def use(self, values: Iterable[Any]) -> None:
         """Something lies in these tensors from now on, or has been looked at."""

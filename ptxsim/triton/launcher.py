@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,10 +12,11 @@ import numpy as np
 import torch
 from triton.runtime import _allocation
 
+from ptxsim.checks.in_flight import Left, Prior
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.analysis.written_parameters import memory_steers, written_parameters
 from ptxsim.engine.compiled.run.threads import orderless
-from ptxsim.engine.program.operation import Program, calls
+from ptxsim.engine.program.operation import Program, calls, families
 from ptxsim.isa.variable_layout import size_of
 from ptxsim.machine.tensor_map import TensorMap
 from ptxsim.programs.collector import Collector
@@ -75,15 +77,17 @@ class Launcher:
             grid=(grid[0] * ctas, *grid[1:]), block=32 * m.num_warps, cluster=ctas, shared_mem=m.shared,
             cooperative=is_cooperative or None, profile=profile,
         )  # fmt: skip
-        may_repeat = not (by_sample or in_full or clock.repeating) and self._may_repeat(kernel)
+        prior = self.storages.in_flight.prior(stream, bool(getattr(m, "launch_pdl", False)))
+        may_repeat = not (by_sample or in_full or clock.repeating or prior.at_start) and self._may_repeat(kernel)
         launch, repeats = Launch((kernel, options), args) if may_repeat else None, self.storages.repeats
         if launch is not None and (known := repeats.find(launch)) is not None:
             run, moved = known
             self.collector.repeat(kernel, run, moved)
+            self.storages.in_flight.launched(stream, kernel.name, prior, Left(), {}, ())
             self._tell(kernel, run)
             return
         with repeats.remembered(launch) as runs:
-            runs.append(self._execute(grid, stream, kernel, args, options, by_sample))
+            runs.append(self._execute(grid, stream, kernel, args, options, by_sample, prior))
 
     def _tell(self, kernel: Kernel, run: Run) -> None:
         """A launch is over: how long it took."""
@@ -93,7 +97,7 @@ class Launcher:
 
     def _execute(
         self, grid: tuple[int, int, int], stream: Any, kernel: Kernel, args: Sequence[Any], options: LaunchOptions,
-        by_sample: bool,
+        by_sample: bool, prior: Prior,
     ) -> Run:  # fmt: skip
         clock, ctas = self.clock, getattr(self.metadata, "num_ctas", 1)
         with self.storages.placed(is_read=not by_sample or memory_steers(self._program(kernel))) as placed:
@@ -114,11 +118,14 @@ class Launcher:
                 written = placed.written(self._may_write(kernel, values), touched)
                 if not by_sample:
                     samples.need(written, writes=True)
+            in_flight, hosts = self.storages.in_flight, placed.hosts()
+            options = replace(options, prior=in_flight.on_device(prior, hosts))
             try:
-                run = self.collector.launch(kernel, passed, options, placed.hosts())
+                run = self.collector.launch(kernel, passed, options, hosts)
             except PtxError as error:
                 self.collector.refuse(error)
                 raise
+            in_flight.launched(stream, kernel.name, prior, run.left, hosts, placed.alive)
             placed.is_kept = not run.is_sample
             if run.is_sample and not clock.is_forgetful and samples is not None:
                 again = partial(self._run, grid, stream, kernel, in_full=True)
@@ -135,7 +142,7 @@ class Launcher:
         wanted = self.collector.wanted
         return not (
             self.storages.kept or wanted.why or wanted.page or wanted.skip or wanted.count is not None
-            or calls(self._program(kernel)) or getattr(self.metadata, "profile_scratch_size", 0)
+            or calls(self._program(kernel)) or "griddepcontrol" in families(self._program(kernel)) or getattr(self.metadata, "profile_scratch_size", 0)
         )  # fmt: skip
 
     def _program(self, kernel: Kernel) -> Program:

@@ -24,6 +24,7 @@ from ptxsim.session.device import Device
 from ptxsim.session.foreign_arguments import dtype_of_torch
 from ptxsim.session.views import View
 from ptxsim.triton.fresh import FRESH, is_same, storage_of
+from ptxsim.triton.in_flight import InFlight
 from ptxsim.triton.repeats import Repeats
 from ptxsim.triton.sampling import Samples
 
@@ -131,6 +132,7 @@ class Storages:
         self.device = device
         self.samples: Samples | None = None  # while a benchmark runs
         self.repeats = Repeats()
+        self.in_flight = InFlight()
         self.kept: dict[int, tuple[Any, Place]] = {}  # whose addresses the program has, by address in the host's memory
         self.are_staying = False  # the next launch may well take the same: a trial of the autotuner's is one of many
         self._stays: dict[tuple[int, int], Place] = {}  # of the last launch, by address in the host's memory and bytes

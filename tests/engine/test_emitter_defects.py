@@ -79,6 +79,7 @@ KERNELS = {
     "warpgroup_wait": "wgmma/a_in_registers",
     "set_registers": "convergence/registers_of_half_a_warpgroup",
     "tensor_memory_fence": "tcgen05/product",
+    "griddepcontrol": "dependents/waited_for",
 }
 # What shows in the results when nothing is emitted for it.
 SHOWS = [

@@ -35,8 +35,8 @@ from ptxsim.machine.memory import RANK_SHIFT
 
 (
     RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL, MIXED, UNSEEN, UNPUBLISHED, UNWAITED, NOT_CONSTANT, UNMET, FREED, UNFENCED, LEFT,
-    UNLIKE, EARLY, AHEAD,
-) = range(1, 17)  # fmt: skip
+    UNLIKE, EARLY, AHEAD, UNAWAITED,
+) = range(1, 18)  # fmt: skip
 OFFSET = (1 << RANK_SHIFT) - 1
 OWNER = RANK_SHIFT - LINE_BITS  # from this bit on, the number of a line says whose shared memory it is of
 NOBODY = -1  # wrote what all may read
@@ -151,11 +151,16 @@ def knows_unit(
     return bool(o.clock[row, unit] >= time) or (lane == ANY and any_knows(o, slot, warp, unit, time))
 
 
+def agree(one: int, two: int) -> bool:
+    """Whether two accesses are strong, and of one size, by the bits of their sites."""
+    mine, theirs = one >> SIZE & 7, two >> SIZE & 7
+    return one & two & STRONG != 0 and (mine == theirs or mine * theirs == 0)
+
+
 def are_strong(o: Order, site: int, other: int, mine: int, theirs: int) -> bool:
     """Whether two accesses are strong, of one size, each in the scope of the other; `mine`, `theirs`: warps of the grid."""
     one, two = int(o.sites[site]), int(o.sites[other])
-    mine_is, theirs_is = one >> SIZE & 7, two >> SIZE & 7
-    if not one & two & STRONG or (mine_is != theirs_is and mine_is * theirs_is != 0):
+    if not agree(one, two):
         return False
     if (one >> SCOPE & 3) >= Scope.GPU and (two >> SCOPE & 3) >= Scope.GPU:
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Self
@@ -9,9 +10,11 @@ from typing import Self
 import numpy as np
 
 from ptxsim.checks.cluster_shared import Homes
+from ptxsim.checks.in_flight import Grid, Left, Prior
 from ptxsim.checks.order import state
 from ptxsim.checks.order.apart import meet
-from ptxsim.checks.order.cells import AHEAD, FREED, LEFT, UNFENCED, UNLIKE, UNMET
+from ptxsim.checks.order.cells import AHEAD, FREED, LEFT, UNAWAITED, UNFENCED, UNLIKE, UNMET
+from ptxsim.checks.order.dependents import PRIOR, READ, READ_BITS, WROTE, WROTE_BITS, left_by
 from ptxsim.checks.order.entries import settle
 from ptxsim.checks.order.findings import Problem, findings_of
 from ptxsim.checks.order.scan import FIELDS, KINDS, scan
@@ -23,6 +26,7 @@ from ptxsim.jit.body import Array
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.shared_names import Variables, shared_name, shared_variable
+from ptxsim.source import Source
 
 ACCESSES = frozenset(event for event in Event if event <= Event.ASYNC_WAIT)
 SPACES = frozenset({Space.SHARED, Space.GLOBAL})
@@ -35,7 +39,8 @@ class OrderChecker(Observer):
     bits: of the program's sites; threads, shared_bytes: of a CTA; initialized: whether shared memory was filled before the launch;
     variables: of shared memory; homes: knows the clusters; reserved: first bytes of shared memory that are the system's, whose code
     (tiles of several warps in cooperative_groups) counts on more of the machine than the memory model says; left: (first, end) of
-    global memory that the launch leaves as it is, where reads are in order with everything.
+    global memory that the launch leaves as it is, where reads are in order with everything; prior: the grids that may still run, of a launch
+    in a stream; begins_others: whether it may let others begin.
     """
 
     events = ACCESSES | {
@@ -48,18 +53,27 @@ class OrderChecker(Observer):
     def __init__(
         self, bits: tuple[int, ...], threads: int, shared_bytes: int, homes: Homes, *, initialized: bool = False,
         variables: Variables | None = None, reserved: int = 0, cooperative: bool = False, left: np.ndarray | None = None,
+        prior: Prior | None = None, begins_others: bool = False,
     ):  # fmt: skip
+        self.prior = prior
+        self.is_of_stream = begins_others or (prior is not None and prior.at_start != ())  # and is to hear all
+        begun = prior.at_start if prior is not None else ()
+        grids = np.zeros((len(begun), 3), np.int64)
+        for number, grid in enumerate(begun):
+            first = int(grids[number - 1, 1]) if number else 0
+            grids[number] = first, first + len(grid.rows), prior is not None and grid in prior.after_wait
         self.variables, self.reserved = variables or {}, reserved
         self.homes = homes
         strong = any(b & UPDATES_SHARED for b in bits), any(b & UPDATES_GLOBAL for b in bits)
         self.warps = -(-threads // LANES)
         self.order = state.begin(
             bits, homes.numbers(), homes.size, threads, shared_bytes, strong=strong, covers=any(b & COVERS for b in bits),
-            initialized=initialized, cooperative=cooperative, left=left,
+            initialized=initialized, cooperative=cooperative, left=left, signals=begins_others, grids=grids,
+            prior=np.concatenate([grid.rows for grid in begun]) if begun else None,
         )  # fmt: skip
         self._another = partial(
             OrderChecker, bits, threads, shared_bytes, homes, initialized=initialized, variables=variables, reserved=reserved,
-            cooperative=cooperative, left=left,
+            cooperative=cooperative, left=left, prior=prior, begins_others=begins_others,
         )  # fmt: skip
         self.problems: dict[Problem, tuple[int, tuple[int, ...]]] = {}
         self.found = np.empty((0, FIELDS), np.int64)  # by the scan, in the records that it goes over
@@ -79,14 +93,18 @@ class OrderChecker(Observer):
             self._make_room(records[at])
         problems, self.order.n[state.COUNT] = self.found[: self.order.n[state.COUNT]], 0
         for row in problems.tolist():
-            if not row[8] and row[3] < self.reserved and row[0] not in (UNMET, UNLIKE, FREED, UNFENCED, LEFT, AHEAD):
+            if (
+                not row[8]
+                and row[3] < self.reserved
+                and row[0] not in (UNMET, UNLIKE, FREED, UNFENCED, LEFT, AHEAD, UNAWAITED)
+            ):
                 continue
             key = row[0], row[1], row[2]
             times, first = self.problems.get(key, (0, tuple(row)))
             self.problems[key] = times + 1, first
 
     def beside(self) -> OrderChecker | None:
-        return None if self.problems else self._another()
+        return None if self.problems or self.is_of_stream else self._another()
 
     def take(self, others: Sequence[Self]) -> bool:
         all_of_them = [self, *others]
@@ -99,11 +117,27 @@ class OrderChecker(Observer):
         """Whether something has been written that was to be left as it is: reads of it are not known."""
         return bool(self.order.n[state.STRAYED])
 
+    def leaves(self, kernel: str, program: Program, source: Source) -> Left | None:
+        """What the launch means for others in its stream; None where it is in none."""
+        if self.prior is None:
+            return None
+        o, parts = self.order, [np.zeros((0, PRIOR), np.int64)]
+        found = np.zeros((1 << state.PAGE_BITS, PRIOR), np.int64)
+        for entry in np.flatnonzero(o.page_key != NONE).tolist() if o.n[state.SIGNALS] else ():
+            parts.append(found[: left_by.form(1 << state.PAGE_BITS)(o, entry, found)].copy())
+        rows = np.concatenate(parts)
+        for what, bits in ((WROTE, WROTE_BITS), (READ, READ_BITS)):
+            rows[:, bits] = o.sites[rows[:, what] - 1]
+        rows = rows[np.argsort(rows[:, 0])]
+        digest = hashlib.blake2b(rows.tobytes(), digest_size=16).digest()
+        grid = Grid(kernel, digest, program, source, rows) if o.n[state.SIGNALS] else None
+        return Left(grid, bool(o.n[state.AWAITS]), bool(o.n[state.BEGUN]))
+
     def findings(self, program: Program) -> list[Finding]:
         """One finding for each pair of instructions."""
         return findings_of(
             program, self.problems, self.warps, self.homes.cta, lambda address: shared_name(self.variables, address),
-            lambda address: shared_variable(self.variables, address),
+            lambda address: shared_variable(self.variables, address), self.prior or Prior(),
         )  # fmt: skip
 
     def release(self) -> None:

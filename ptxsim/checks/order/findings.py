@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ptxsim.checks.causes import by_cause, note_of_others, stretch_of
 from ptxsim.checks.changes import fences_after
 from ptxsim.checks.flags import lack_of_flag
+from ptxsim.checks.in_flight import Prior
 from ptxsim.checks.order import objects
 from ptxsim.checks.order.cells import (
     AHEAD,
@@ -22,6 +23,7 @@ from ptxsim.checks.order.cells import (
     RACE,
     RACE_IN_GLOBAL,
     RACE_IN_WARP,
+    UNAWAITED,
     UNFENCED,
     UNINITIALIZED,
     UNLIKE,
@@ -35,6 +37,7 @@ from ptxsim.checks.order.remedies import fixes, is_fetch, remedy, writes
 from ptxsim.checks.order.rounds import by_rounds
 from ptxsim.checks.order.sites import STRONG, site_bits, size_of
 from ptxsim.checks.order.sums import joined_by_sums
+from ptxsim.checks.order.unawaited import unawaited
 from ptxsim.checks.order.unused import is_compared, is_stored_back_alone, is_update
 from ptxsim.checks.waits import missing_wait, overwritten
 from ptxsim.diagnostic import DOUBTFUL, MIXED_SIZES, Finding, Label, beside
@@ -48,12 +51,18 @@ _NAMES = {RACE: "race-shared", RACE_IN_WARP: "race-warp", RACE_IN_GLOBAL: "race-
 
 
 def findings_of(
-    program: Program, problems: Problems, warps: int, cta_of: Callable[[int], int], named: Named, variable: Named
+    program: Program,
+    problems: Problems,
+    warps: int,
+    cta_of: Callable[[int], int],
+    named: Named,
+    variable: Named,
+    prior: Prior,
 ) -> list[Finding]:
     """One finding for each cause; races within a warp are left out where warps race.
 
     warps: of a CTA; named: says an address of shared memory; variable: which one is there;
-    cta_of: the linear index of a CTA by its number in the order of clusters.
+    cta_of: the linear index of a CTA by its number in the order of clusters; prior: the grids of UNAWAITED.
     """
     between_warps = {frozenset(key[1:]) for key in problems if key[0] in (RACE, RACE_IN_GLOBAL)}
     # What is read before it is written is no second problem where the store into the same variable that comes too
@@ -66,7 +75,8 @@ def findings_of(
     too_late = {
         read(reader, row)
         for key, (_, row) in problems.items()
-        if key[0] not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED, FREED, UNFENCED, LEFT, UNLIKE, EARLY, AHEAD)
+        if key[0]
+        not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED, FREED, UNFENCED, LEFT, UNLIKE, EARLY, AHEAD, UNAWAITED)
         and not row[8]
         for store, reader in (key[1:], key[:0:-1])
         if writes(program.ops[store])
@@ -83,6 +93,7 @@ def findings_of(
     unfenced: list[Problem] = []
     early: list[Problem] = []
     mixed: dict[int, list[Problem]] = {}  # by site
+    met: dict[tuple[int, int], tuple[int, tuple[int, ...]]] = {}
     found = []
     for (what, site, other), (count, row) in problems.items():
         if what == UNINITIALIZED:
@@ -103,6 +114,8 @@ def findings_of(
         elif what == AHEAD:
             if not any(key[0] in (RACE, RACE_IN_GLOBAL, UNWAITED) for key in problems):  # for want of the same wait
                 found.append(objects.ahead(program, site, other, count, row, named))
+        elif what == UNAWAITED:
+            met[site, other] = count, row
         elif what == LEFT:
             found.append(objects.left(program, site, other, count, row))
         elif what == UNFENCED:
@@ -125,6 +138,7 @@ def findings_of(
         lanes = reduce(or_, (differing for _, _, differing in keys))
         found.append(_mixed(program, site, sum(problems[key][0] for key in keys), problems[keys[0]][1], lanes))
     found += [objects.unseen(program, init, sorted(uses), named) for init, uses in unseen.items()]
+    found += unawaited(program, met, prior)
     for keys in by_cause(program, early):
         times, first = sum(problems[key][0] for key in keys), problems[keys[0]][1]
         finding = _read_too_early(program, keys[0][1], times, first, named)

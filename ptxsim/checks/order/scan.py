@@ -20,6 +20,7 @@ from ptxsim.checks.order.cells import (
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.completions import complete, go_on_completed, know, land_in, one_ahead, see_completed
 from ptxsim.checks.order.departures import depart, read_by_copies
+from ptxsim.checks.order.dependents import meet_prior, signal, wait
 from ptxsim.checks.order.edges import acquire_at, fence, release_at, same_address, shared_key
 from ptxsim.checks.order.entries import entry_at, forget, go_on, owner_of
 from ptxsim.checks.order.lines import is_in_order
@@ -27,6 +28,7 @@ from ptxsim.checks.order.proxies import publish, see_copies, waited
 from ptxsim.checks.order.sites import ACQUIRES, ARRIVES, COVERS, IGNORED, INITIALIZES, RELEASES, SCOPE, STRONG
 from ptxsim.checks.order.slots import admit, end
 from ptxsim.checks.order.state import (
+    AWAITED,
     BARRIERS,
     CELLS,
     CTAS,
@@ -68,7 +70,7 @@ from ptxsim.machine.event import (
 )
 from ptxsim.machine.memory import RANK_SHIFT
 
-KINDS = 6  # problems of a record at most
+KINDS = 7  # problems of a record at most
 FIELDS = 9
 ODD_BIT = 61  # of the key of an mbarrier's entries
 
@@ -129,6 +131,10 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
                 fence(o, slot, warp, mask, scope, False, True, False)
             elif proxy == Proxy.TENSORMAP_ACQUIRE:
                 fence(o, slot, warp, mask, scope, True, False, False)
+            elif proxy == Proxy.DEPENDENTS:
+                signal(o, slot, rank, warp, mask)
+            elif proxy == Proxy.PREREQUISITES:
+                wait(o, slot, warp, mask)
         elif event == Event.EXIT:
             if int(o.live[slot, warp]) & mask:
                 depart(o, slot, rank, warp, int(o.live[slot, warp]) & mask, site, found)
@@ -159,6 +165,8 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
                 is_global = space == Space.GLOBAL
                 if not is_global and event >= Event.ASYNC_READ:
                     read_by_copies(o, slot, rank, record, event, bits)
+                if is_global and o.n[AWAITED]:
+                    meet_prior(o, slot, warp, record, event, found)
                 if is_global and len(o.left) and reads_what_is_left(o, record, event, bits):
                     continue
                 if is_in_order(o, slot, rank, warp, record, event, bits, is_global):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptxsim.checks.order.clocks import first_row
 from ptxsim.checks.order.state import (
+    AWAITED,
     COVERED,
     CTAS,
     FAR,
@@ -67,6 +68,8 @@ def begin(o: Order, slot: int, cluster: int) -> None:
         fill(o.clock[row], 0, int(o.n[UNITS]), now)
         if o.n[COVERED]:
             fill(o.clock[row], int(o.n[COVERED]), int(o.n[UNITS]) - 1, 0)
+        if o.n[AWAITED]:
+            o.clock[row, o.n[AWAITED]] = 0
         o.floor[row], o.own[row] = now, now
         for k in range(o.n[FAR]):
             o.far[row, k] = 0

@@ -30,8 +30,8 @@ from ptxsim.machine.pages import Spare
 (
     NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, THREADS, FREE,
     INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, INITS, PRODUCTS, AGREED_IN_SHARED, PASSES, COVER_SCOPE,
-    TENSOR, LOG_FROM, STRAYED, NUMBERS,
-) = range(36)  # fmt: skip
+    TENSOR, LOG_FROM, STRAYED, AWAITED, AWAITS, SIGNALS, BEGUN, NUMBERS,
+) = range(40)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
 # of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
@@ -45,12 +45,15 @@ from ptxsim.machine.pages import Spare
 # fences of the device stand in one order, COVER_SCOPE is the narrowest scope of these, so that what a thread has read counts for fences of those that it meets (see barriers.pass_on).
 # TENSOR: the first of the columns of what warps have done with tensor memory (see tensors), 0 where the program has none.
 # STRAYED: how often what was to be left as it is (Order.left) has been written all the same.
+# AWAITED: the column that says whether a thread has waited for the grids before, 0 where none may still run; AWAITS, SIGNALS: how often
+# griddepcontrol.wait and .launch_dependents have been executed, BEGUN: the latter by threads that know of no wait (see dependents).
 
 BARRIERS = 16
 RING = 16  # products of a warpgroup whose ends are remembered
 TENSOR_CELLS = 4096  # of the tensor memory of a CTA: 512 columns, 8 groups of rows
 COMPLETIONS = 16  # columns for the mbarriers of a CTA, which share them if there are more
 OWN_ROWS = LANES + 1  # of a warp, of which its lanes share some
+UNSIGNALLED = 2**31 - 1  # in place of a time: no thread of the CTA has let other grids begin
 NONE, OVER = -1, -2  # OVER: in place of a slot, of CTAs that have ended
 LINE_BITS, PAGE_LINES = 7, 7  # bytes of a line, lines of a page of global memory
 PAGE_BITS = LINE_BITS + PAGE_LINES
@@ -172,6 +175,9 @@ class Arrays(NamedTuple):
     known: Array  # by column: the cluster
     before: Array  # of the lanes of a record: when the granule was last written before
     left: Array  # (first, end) of global memory that the launch leaves as it is
+    signalled: Array  # by CTA: up to when what its threads have done comes before the next grid begins (see dependents)
+    prior: Array  # what grids before, which may still run, have accessed (see dependents): by address, one grid after the other
+    grids: Array  # of each of them: its first row there, the one after its last, whether it may still run after a wait
     published: Array  # by thread of the grid, as granules of global memory name it, if COPYING
 
 
@@ -189,17 +195,20 @@ def barrier_rows(ctas: int) -> int:
 
 def begin(
     sites: tuple[int, ...], home: np.ndarray, ctas: int, block: int, shared_bytes: int, *, strong: tuple[bool, bool],
-    covers: bool, initialized: bool, cooperative: bool = False, left: np.ndarray | None = None,
+    covers: bool, initialized: bool, cooperative: bool = False, left: np.ndarray | None = None, signals: bool = False,
+    prior: np.ndarray | None = None, grids: np.ndarray | None = None,
 ) -> Order:  # fmt: skip
     """Before a launch. home: of each CTA, see Order; ctas: of a cluster; block: threads of a CTA; strong: whether there are strong writes to shared and global memory;
-    covers: whether there are fences that stand in one order; cooperative: whether all CTAs are there at once, and may know of each other; left: see Order."""
+    covers: whether there are fences that stand in one order; cooperative: whether all CTAs are there at once, and may know of each other; signals: whether it is kept what CTAs know when they let other grids
+    begin; left, prior, grids: see Order."""
     grid, warps = len(home), -(-block // LANES)
     all_warps = ctas * warps
     threads = all_warps * LANES
     completions = (COMPLETIONS * ctas + 1) * any(bits & LATER for bits in sites)
     groups = warps // 4 * ctas * any(bits & WARPGROUP for bits in sites)
     tensors = all_warps * any(bits & TENSORS for bits in sites)
-    units = (2 if covers else 1) * threads + 2 * tensors + completions + ctas + groups + 1
+    awaits = grids is not None and len(grids) > 0
+    units = (2 if covers else 1) * threads + awaits + 2 * tensors + completions + ctas + groups + 1
     ways = warps + (NEAR_WAYS if ctas > 1 else 0)
     rows = all_warps * (2 * OWN_ROWS + LANES) + 2 * barrier_rows(ctas) + 1
     clusters, lines = grid // ctas, -(-shared_bytes >> LINE_BITS)
@@ -208,6 +217,7 @@ def begin(
     n = np.zeros(NUMBERS, np.int64)
     n[[CTAS, WARPS, UNITS, SHIFT, CELLS]] = ctas, warps, units, 2, cells
     n[COVERED] = threads * covers
+    n[AWAITED] = (2 if covers else 1) * threads if awaits else 0
     n[PASSES] = covers and not any(bits & UNORDERED for bits in sites)
     n[COVER_SCOPE] = min((bits >> SCOPE & 3 for bits in sites if bits & COVERS), default=Scope.SYS)
     n[PRODUCTS] = units - 1 - groups
@@ -240,7 +250,9 @@ def begin(
         zeros((many, FAR_WAYS if strong[1] else 0), ACCESS), zeros(far_lines, LINE), zeros((far_lines, 2), WAY),
         np.full(PAGES_AT_FIRST, NONE, np.int32), zeros(4 * MARGIN, ENTRY), zeros((4 * MARGIN, units), np.int32),
         zeros((4 * MARGIN, columns), np.int32), np.full(clusters, NONE, np.int32), zeros(columns, np.int32),
-        zeros(LANES, np.int32), np.zeros((0, 2), np.int64) if left is None else left, zeros(clusters * units if n[COPYING] else 1, PUBLISHED),
+        zeros(LANES, np.int32), np.zeros((0, 2), np.int64) if left is None else left,
+        np.full(grid if signals else 0, UNSIGNALLED, np.int32), np.zeros((0, 6), np.int64) if prior is None else prior, np.zeros((0, 3), np.int64) if grids is None else grids,
+        zeros(clusters * units if n[COPYING] else 1, PUBLISHED),
     )  # fmt: skip
 
 

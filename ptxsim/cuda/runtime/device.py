@@ -125,6 +125,7 @@ def enable_peer(runtime: Runtime, peer: int, flags: int = 0) -> None:
 @function("cudaDeviceSynchronize()", "cudaThreadSynchronize()")
 def synchronize(runtime: Runtime) -> None:
     """Launches are over when their call returns; an error that one has left is returned here."""
+    runtime.in_flight.synchronise_all()
 
 
 @function("cudaDeviceReset()", "cudaThreadExit()", is_plain=True)

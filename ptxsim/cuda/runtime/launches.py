@@ -31,7 +31,7 @@ from ptxsim.session.run import Run
 INVALID_CONFIGURATION, COOPERATIVE_TOO_LARGE, INVALID_CLUSTER_SIZE = 9, 720, 912
 LAUNCH_FAILURE, ASSERT = 719, 710
 PORTABLE_CLUSTER = 8  # blocks (CUDA C++ Programming Guide, "Thread Block Clusters")
-COOPERATIVE, CLUSTER_DIMENSION = 2, 4  # cudaLaunchAttributeID
+COOPERATIVE, CLUSTER_DIMENSION, PROGRAMMATIC = 2, 4, 6  # cudaLaunchAttributeID
 
 # What a device reports where a finding stops it; it stays until the process ends, as on a device.
 STOPS = {
@@ -86,21 +86,29 @@ def is_cooperative(configuration: Any) -> bool:
     return bool((attribute_of(configuration, COOPERATIVE) or [0])[0])
 
 
+def is_programmatic(configuration: Any) -> bool:
+    """Whether the launch may begin before the one before it in its stream is over."""
+    return bool((attribute_of(configuration, PROGRAMMATIC) or [0])[0])
+
+
 def launch(
     runtime: Runtime, host: int | None, grid: Dim3, block: Dim3, args: Any, shared: int, stream: int | None,
-    cluster: tuple[int, int, int] = (1, 1, 1), cooperative: bool = False,
+    cluster: tuple[int, int, int] = (1, 1, 1), cooperative: bool = False, programmatic: bool = False,
 ) -> int:  # fmt: skip
-    """Run a kernel to its end, or keep it for a graph. Raises CudaError where it cannot start."""
+    """Run a kernel to its end, or keep it for a graph, whose launches are taken to begin one after the other. Raises CudaError where it
+    cannot start."""
     check_stream(runtime, stream)
-    step = step_of(runtime, host, grid, block, args, shared, cluster, cooperative)
+    place = None if (stream or 0) in runtime.captures else (stream or 0, programmatic)
+    step = step_of(runtime, host, grid, block, args, shared, cluster, cooperative, place)
     return in_order(runtime, stream, step.kind, step.work, step.given) or 0
 
 
 def step_of(
     runtime: Runtime, host: int | None, grid: Dim3, block: Dim3, args: Any, shared: int,
-    cluster: tuple[int, int, int] = (1, 1, 1), cooperative: bool = False,
+    cluster: tuple[int, int, int] = (1, 1, 1), cooperative: bool = False, place: tuple[int, bool] | None = None,
 ) -> Step:  # fmt: skip
-    """A launch that may be run, with its arguments as they are now. Raises CudaError where it cannot start."""
+    """A launch that may be run, with its arguments as they are now. place: its stream, and whether it is a programmatic dependent one there.
+    Raises CudaError where it cannot start."""
     kernel = kernel_at(runtime, host)
     shapes = {"grid": (grid.x, grid.y, grid.z), "block": (block.x, block.y, block.z), "cluster": cluster}
     _check(runtime, kernel, host, shapes, shared)
@@ -119,11 +127,15 @@ def step_of(
         runtime.kept += [texts, places]
         return bytes(KernelParameters(host, *sizes, shared, ctypes.addressof(places)))
 
-    return Step(Kind.KERNEL, lambda: _run(runtime, kernel, passed, options, like), given)
+    return Step(Kind.KERNEL, lambda: _run(runtime, kernel, passed, options, like, place), given)
 
 
-def _run(runtime: Runtime, kernel: Kernel, passed: list[bytes], options: LaunchOptions, like: Any) -> int:
-    """Run a kernel to its end. like: what launches have in common that take as long."""
+def _run(
+    runtime: Runtime, kernel: Kernel, passed: list[bytes], options: LaunchOptions, like: Any, place: tuple[int, bool] | None
+) -> int:  # fmt: skip
+    """Run a kernel to its end. like: what launches have in common that take as long; place: see step_of."""
+    prior = None if place is None else runtime.in_flight.prior(*place)
+    options = replace(options, prior=prior)
     if runtime.times and like not in runtime.predicted:
         options = replace(options, profile=1)
     try:
@@ -132,6 +144,8 @@ def _run(runtime: Runtime, kernel: Kernel, passed: list[bytes], options: LaunchO
     except PtxError as error:
         runtime.collector.refuse(error)
         raise CudaError(INVALID_VALUE) from None
+    if place is not None and prior is not None:
+        runtime.in_flight.launched(place[0], kernel.name, prior, None if run is None else run.left)
     if run is not None:
         if run.cycles is not None:
             runtime.predicted[like] = run.cycles.time_us
@@ -219,4 +233,6 @@ def launch_extended(runtime: Runtime, configuration: int | None, kernel: int | N
     if configuration is None:
         raise CudaError(INVALID_VALUE)
     c = LaunchConfiguration.from_address(configuration)
-    return launch(runtime, kernel, c.grid, c.block, args, c.shared, c.stream, c.cluster, is_cooperative(c))
+    return launch(
+        runtime, kernel, c.grid, c.block, args, c.shared, c.stream, c.cluster, is_cooperative(c), is_programmatic(c)
+    )

@@ -22,6 +22,7 @@ from ptxsim.cuda.runtime.launches import (
     LaunchConfiguration,
     cluster_of,
     is_cooperative,
+    is_programmatic,
     launch,
 )
 from ptxsim.cuda.runtime.properties import values
@@ -235,7 +236,9 @@ def launch_extended(runtime: Runtime, configuration: int | None, kernel: int | N
         raise CudaError(INVALID_VALUE)
     c = Configuration.from_address(configuration)
     args = _of_buffer(runtime, kernel, extra) or args
-    return _launch(runtime, kernel, c.grid, c.block, args, c.shared, c.stream, cluster_of(c), is_cooperative(c))
+    return _launch(
+        runtime, kernel, c.grid, c.block, args, c.shared, c.stream, cluster_of(c), is_cooperative(c), is_programmatic(c)
+    )
 
 
 _EXTRA = 1, 2  # CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, NoReturn, Protocol
 
+from ptxsim.checks.in_flight import Streams
 from ptxsim.cuda.runtime.arena import Arena
 from ptxsim.cuda.runtime.binaries import Binaries, Loaded, NoImage
 from ptxsim.cuda.runtime.functions import CudaError, Function, say
@@ -89,6 +90,7 @@ class Runtime:
     around: Callable[[], AbstractContextManager[Any]] = (
         nullcontext  # of a launch: memory of the host's that goes in and comes out
     )
+    in_flight: Streams = field(default_factory=Streams)  # what may still run, by handle of the stream
     repeats: Any = None  # ptxsim.cuda.runtime.repeats.Repeats, in programs whose kernels print through Output
     lock: threading.RLock = field(default_factory=threading.RLock)
 

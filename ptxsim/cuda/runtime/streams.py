@@ -32,6 +32,8 @@ def in_order(
     check_stream(runtime, stream)
     capture = runtime.captures.get(stream or 0)
     if capture is None:
+        if kind != Kind.KERNEL:
+            runtime.in_flight.synchronise(stream or 0)
         return work()
     if not capture.is_valid:
         raise CudaError(CAPTURE_INVALIDATED)
@@ -61,12 +63,14 @@ def synchronize_stream(runtime: Runtime, stream: int | None) -> None:
     if stream in runtime.captures:
         runtime.captures[stream or 0].is_valid = False
         raise CudaError(CAPTURE_UNSUPPORTED)
+    runtime.in_flight.synchronise(stream or 0)
 
 
 @function("cudaStreamWaitEvent(void *stream, void *event, unsigned flags)")
 def wait_event(runtime: Runtime, stream: int | None, event: int | None, flags: int) -> None:
     check_stream(runtime, stream)
     number = check_event(runtime, event)
+    runtime.in_flight.synchronise(stream or 0)
     joined = next((capture for capture in runtime.captures.values() if number in capture.events), None)
     if joined is not None:
         runtime.captures[stream or 0] = joined

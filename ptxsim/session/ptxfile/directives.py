@@ -22,7 +22,7 @@ _COMMENT = re.compile(r"^\s*//\s*ptxsim:\s*")
 _SETTING = re.compile(r"\s*([^\s=]+)(?:\s*=\s*(\S*))?")
 _ARGUMENT_NAME = re.compile(r"([A-Za-z_$%][\w$]*)\s*=(?!=)\s*")
 _FINDING = re.compile(r"([A-Za-z][\w-]*)(?:\s+at\s+(?:line\s+)?(\S+))?\s*$")
-_LAUNCH_WORDS = ("grid", "block", "cluster", "shared_mem", "entry")
+_LAUNCH_WORDS = ("grid", "block", "cluster", "shared_mem", "entry", "after")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,7 @@ class Directives:
 
     launch: LaunchOptions = field(default_factory=LaunchOptions)
     entry: str | None = None
+    after: tuple[str, ...] = ()  # kernels that are launched before, in one stream with it
     arguments: list[Argument] = field(default_factory=list)
     findings: list[ExpectedFinding] = field(default_factory=list)
     values: list[ExpectedValue] = field(default_factory=list)
@@ -119,10 +120,16 @@ def _read_launch(directives: Directives, line: str, start: int, number: int) -> 
             raise _unknown(offset, key, f"launch has no option {key!r}", _LAUNCH_WORDS)
         if not value:
             raise _Bad(
-                offset, len(key), f"{key} needs a value", f"write {key}=1" if key != "entry" else "write entry=NAME"
+                offset,
+                len(key),
+                f"{key} needs a value",
+                f"write {key}=1" if key not in ("entry", "after") else f"write {key}=NAME",
             )
         if key == "entry":
             directives.entry = value
+            continue
+        if key == "after":
+            directives.after = tuple(value.split(","))
             continue
         try:
             said: Any = {key: parse_size(value) if key == "shared_mem" else parse_dim3(value)}

@@ -15,6 +15,7 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.session.launch_checks import shape
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.ptxfile.arguments import Arguments
+from ptxsim.session.ptxfile.before import run_before
 from ptxsim.session.ptxfile.directives import Dim3, Directives, ExpectedValue, parse_directives
 from ptxsim.session.ptxfile.expectations import not_judged
 from ptxsim.session.ptxfile.expressions import BANK_COUNTS, METRICS
@@ -23,6 +24,7 @@ from ptxsim.source import Source, Span
 from ptxsim.spelling import did_you_mean
 
 if TYPE_CHECKING:
+    from ptxsim.checks.in_flight import Prior
     from ptxsim.session.inspect.operands import Shown
     from ptxsim.session.inspect.writers import Writers
     from ptxsim.session.launch import Launch
@@ -183,12 +185,12 @@ class _Launch:
         # What is right, where a value may come out in several ways, is for expectations to say.
         judged_here = set().union(*(value.comparison.names for value in self.directives.values))
         for seed in seeds:
-            values, parameters = self._arguments().bind(seeds[0])
+            values, parameters, prior, of_before = self._bound(replace(options, seed=seed))
             self._check_names(values)
-            run = self.kernel.run(parameters, replace(options, seed=seed))
+            run = self.kernel.run(parameters, replace(options, seed=seed, prior=prior))
             notes = () if first is None else (f"seen with --seed {seed}",)
             told = {(each.name, self._written_at(each)) for each in findings.values()} if notes else set()
-            for finding in run.findings + self._access_notes(run):
+            for finding in of_before + run.findings + self._access_notes(run):
                 if (finding.name, self._written_at(finding)) not in told:
                     findings.setdefault((finding.name, finding.line), replace(finding, notes=(*finding.notes, *notes)))
             for place, expectation in enumerate(self.directives.values):
@@ -269,11 +271,10 @@ class _Launch:
 
     def _on_others(self, run: Run, change: Callable[[dict[str, Any]], None]) -> dict[str, Any] | None:
         """What arguments hold after a run on changed data; None where it does not come to its end."""
-        values, parameters = self._arguments().bind(self._seeds()[0])
-        change(values)
         options = replace(
             self._launch_options(), seed=run.seed, engine=None, checks="memory", banks=False, profile=0, progress=None
         )
+        values, parameters, *_ = self._bound(options, change)
         return values if self.kernel.run(parameters, options).stopped_at is None else None
 
     def _access_notes(self, run: Run) -> list[Finding]:
@@ -296,6 +297,18 @@ class _Launch:
         most = self._launch_options().max_memory
         return Arguments(self.source, self.written, self.directives, self.kernel, self.options.arguments, most)
 
+    def _bound(
+        self, options: LaunchOptions, change: Callable[[dict[str, Any]], None] | None = None
+    ) -> tuple[dict[str, Any], list[Any], Prior | None, list[Finding]]:
+        """Fresh data, changed if need be, by name and for the parameters, as the kernels leave it that run before; what the launch may meet
+        of these, and what they do wrong."""
+        values, parameters = self._arguments().bind(self._seeds()[0])
+        if change is not None:
+            change(values)
+        if not self.directives.after:
+            return values, parameters, None, []
+        return values, parameters, *run_before(self.kernel, self.directives.after, parameters, options)
+
     def _seeds(self) -> range:
         """One for each schedule."""
         first = self._launch_options().seed or 0
@@ -303,7 +316,7 @@ class _Launch:
 
     def _repeat(self, run: Run) -> tuple[Launch, dict[str, Any]]:
         """The launch of a run on fresh data, to be inspected, and the data."""
-        values, parameters = self._arguments().bind(self._seeds()[0])
+        values, parameters, *_ = self._bound(replace(self._launch_options(), seed=run.seed, checks="none"))
         if sum(getattr(value, "nbytes", 0) for value in values.values()) > LARGE:
             gc.collect()  # a launch refers to itself: the memory of the one inspected before would stay until Python looks
         options = replace(self._launch_options(), seed=run.seed, max_steps=self.options.max_steps)
@@ -311,8 +324,8 @@ class _Launch:
 
     def watched(self) -> Launch:
         """The launch on fresh data, in the interpreter, with the checks that need no observer."""
-        _, parameters = self._arguments().bind(self._seeds()[0])
         options = replace(self._launch_options().for_inspection(), checks="memory")
+        _, parameters, *_ = self._bound(options)
         return self.kernel.prepare(parameters, options)
 
     def _writers(self, run: Run) -> Writers:

@@ -168,6 +168,27 @@ def no_wait_for_cp_async():
     staged_kernel[(1,)](torch.rand(512), torch.empty(512), 512, num_warps=4)
 
 
+@triton.jit
+def producing_kernel(x_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.extra.cuda.gdc_launch_dependents()
+    tl.store(x_ptr + at, at)
+
+
+@triton.jit
+def consuming_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)  # bug
+    tl.extra.cuda.gdc_wait()
+    tl.store(out_ptr + at, x)
+
+
+def begun_before_the_kernel_before_is_over():
+    x, out = torch.zeros(256, dtype=torch.int32), torch.zeros(256, dtype=torch.int32)
+    producing_kernel[(1,)](x, BLOCK=256, launch_pdl=True)
+    consuming_kernel[(1,)](x, out, BLOCK=256, launch_pdl=True)
+
+
 PROGRAMS = {
     load_without_mask: ("out-of-bounds", "bug"),
     stride_of_the_other_matrix: ("out-of-bounds", "bug"),
@@ -180,4 +201,5 @@ PROGRAMS = {
     too_many_bytes_expected: ("deadlock", "bytes"),
     wait_for_the_wrong_phase: ("missing-wait", "wait"),
     no_wait_for_cp_async: ("cp-async-not-waited", "bug"),
+    begun_before_the_kernel_before_is_over: ("missing-grid-wait", "bug"),
 }

@@ -1,0 +1,76 @@
+"""What is said of accesses that meet a grid before, which may still run (checks.order.dependents)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+
+from ptxsim.checks.in_flight import Grid, Prior
+from ptxsim.checks.order.dependents import GRID_SHIFT
+from ptxsim.checks.order.remedies import writes
+from ptxsim.demangle import short_name
+from ptxsim.diagnostic import Finding, Label
+from ptxsim.engine.program.operation import Op, Program
+
+Met = Mapping[
+    tuple[int, int], tuple[int, tuple[int, ...]]
+]  # by site, and grid and site there: how often, and the first
+
+
+def unawaited(program: Program, met: Met, prior: Prior) -> list[Finding]:
+    """One finding for the wait that is missing here, and one for that which is missing in the grid between: at the first access."""
+    missing: dict[bool, list[tuple[int, int]]] = {}
+    for key in sorted(met):
+        missing.setdefault(bool(met[key][1][7]), []).append(key)
+    return [_finding(program, keys, met, prior, has_waited) for has_waited, keys in missing.items()]
+
+
+def _finding(
+    program: Program, keys: Sequence[tuple[int, int]], met: Met, prior: Prior, has_waited: bool
+) -> Finding:  # fmt: skip
+    site, other = keys[0]
+    row, op, (grid, before) = met[keys[0]][1], program.ops[site], _there(prior, other)
+    name, between, what = short_name(grid.kernel), short_name(prior.between), _does(before)
+    if has_waited:
+        why = f"{between}, which was launched between the two, never waits for {name}: that it has ended does not say that {name} has"
+        help = f"let a thread of {between} execute griddepcontrol.wait (cudaGridDependencySynchronize) before it ends"
+    else:
+        why = "a programmatic dependent launch begins before that grid is over, and no griddepcontrol.wait comes before the access"
+        help = (
+            f"griddepcontrol.wait (cudaGridDependencySynchronize; Triton: gdc_wait) before line {op.line}, in this thread or in one that it has "
+            "met since; or launch without the attribute"
+        )
+    notes, labels = [why], list[Label]()
+    if prior.here is not None and grid.source.text == prior.here.text:
+        labels.append(Label(before.line, f"{name} {what} it here", before.column, len(before.opcode)))
+    else:
+        notes.append(f"{name} {what} it at {_place(grid, before)}")
+    seen = {site}
+    for another, there in keys[1:]:
+        if another not in seen:
+            whose, use = _there(prior, there)
+            notes.append(
+                f"the same at line {program.ops[another].line}, of what {short_name(whose.kernel)} {_does(use)}"
+            )
+        seen.add(another)
+    return Finding(
+        "missing-grid-wait", f"{op.opcode} touches global address {row[3]:#x}, which {name}, a grid that may still run, {what}",
+        op.line, op.column, len(op.opcode), help=help, notes=tuple(notes), labels=tuple(labels), warp=row[5], lane=row[6],
+        count=sum(met[key][0] for key in keys),
+    )  # fmt: skip
+
+
+def _there(prior: Prior, place: int) -> tuple[Grid, Op]:
+    """A grid before, and the operation there."""
+    grid = prior.at_start[place >> GRID_SHIFT]
+    return grid, grid.program.ops[place & (1 << GRID_SHIFT) - 1]
+
+
+def _does(op: Op) -> str:
+    return "writes" if writes(op, True) else "reads"
+
+
+def _place(grid: Grid, op: Op) -> str:
+    """A line of another text: of its CUDA or Python where that is known."""
+    origin, place = grid.source.origin(op.line), f"{grid.source.name}:{op.line}"
+    return f"{PurePath(origin.file).name}:{origin.line} ({place})" if origin is not None else place
