@@ -20,8 +20,8 @@ from ptxsim.machine.event import FLAG_STRONG, FLAG_TENSORMAP, Event, Observer, P
 LINE_BITS = 7  # tensor maps are 128 bytes
 MOST_LINES = 1 << 20  # written lines remembered
 WARPS = 1 << 12  # places for warps of the grid; those that share one are taken for one
-# Who wrote a line last: its number and 1, when, from where.
-WRITTEN = record(("line", "<i8"), ("time", "<i8"), ("cta", "<i4"), ("site", "<i4"))
+# Who wrote a line last: its number and 1, when, from where, by which lanes of a warp.
+WRITTEN = record(("line", "<i8"), ("time", "<i8"), ("cta", "<i4"), ("site", "<i4"), ("warp", "<i4"), ("lanes", "<u4"))
 # What has not been done, and what does it.
 FENCES = {
     "release": ("has not been published", "fence.proxy.tensormap::generic.release.gpu; or tensormap.cp_fenceproxy"),
@@ -44,19 +44,20 @@ def place_of_warp(cta: int, warp: int) -> int:
 
 
 @body(enough=500)
-def follow(records: Array, at: int, written: Array, synced: Array, count: int, time: int) -> tuple[int, int]:
+def follow(records: Array, at: int, written: Array, synced: Array, count: int, time: int) -> tuple[int, int, int]:
     """Remember the lines that records from one on write to, up to a fence of tensor maps, the use of a map in such a line, or no room.
 
-    synced: by place of a warp, when it has last learnt what others have done. Returns the record, or how many there are, and how
-    many lines are remembered.
+    synced: by place of a warp, when it has last learnt what others have done: time goes on then. Returns the record, or how many there are,
+    how many lines are remembered, and the time.
     """
     for i in range(at, records.shape[0]):
         record = records[i]
         event, addresses, mask = int(record["event"]), record["addresses"], int(record["mask"])
         if event == Event.FENCE and addresses[1] >= Proxy.TENSORMAP:
-            return i, count
+            return i, count, time
         learns = event in (Event.LEAVE, Event.SYNC_WARP, Event.MBARRIER_WAIT)
         if learns or (event <= Event.CAS and int(record["flags"]) & FLAG_STRONG != 0):
+            time += 1
             synced[place_of_warp(int(record["cta"]), int(record["warp"]))] = time
         if record["space"] != Space.GLOBAL:
             continue
@@ -64,7 +65,7 @@ def follow(records: Array, at: int, written: Array, synced: Array, count: int, t
         if event != Event.STORE and not is_use:
             continue
         if 2 * (count + LANES) > len(written):
-            return i, count
+            return i, count, time
         before = -1
         for lane in range(LANES):
             line = int(addresses[lane]) >> LINE_BITS
@@ -73,12 +74,13 @@ def follow(records: Array, at: int, written: Array, synced: Array, count: int, t
             before = line
             row = written[place_of(written, line)]
             if is_use and row["line"] != 0:
-                return i, count
+                return i, count, time
             if not is_use:
                 if row["line"] == 0:
                     count += 1
                 row["line"], row["time"], row["cta"], row["site"] = line + 1, time, record["cta"], record["site"]
-    return records.shape[0], count
+                row["warp"], row["lanes"] = record["warp"], mask
+    return records.shape[0], count, time
 
 
 @body
@@ -117,15 +119,16 @@ class TensorMapChecker(Observer):
         self.written = np.zeros(1 << 12, WRITTEN)  # `count` lines
         self.used: set[int] = set()  # lines
         self.synced = np.zeros(WARPS, np.int64)
-        # When CTAs have published what they wrote, for themselves (False) and for other CTAs; when their threads have acquired lines.
-        self.released: dict[tuple[int, bool], int] = {}
+        # When threads of CTAs have published what they knew, for their CTA (False) and for other CTAs, and when they had last met others by
+        # then; when they have acquired lines.
+        self.released: dict[tuple[int, bool], dict[tuple[int, int], tuple[int, int]]] = {}
         self.acquired: dict[tuple[int, int, bool], dict[tuple[int, int], int]] = {}
         self.problems: dict[tuple[int, int, str], int] = {}
 
     def consume(self, records: np.ndarray) -> None:
         form, at = follow.form(len(records)), 0
         while True:
-            at, self.count = form(records, at, self.written, self.synced, self.count, self.time)
+            at, self.count, self.time = form(records, at, self.written, self.synced, self.count, self.time)
             if at == len(records):
                 return
             if 2 * (self.count + LANES) > len(self.written):
@@ -158,11 +161,20 @@ class TensorMapChecker(Observer):
     def _fence(self, cta: int, threads: list[tuple[int, int]], scope: int, proxy: int, address: int) -> None:
         for is_far in (False, True) if scope > Scope.CTA else (False,):
             if proxy == Proxy.TENSORMAP:
-                self.released[cta, is_far] = self.time
+                by_thread = self.released.setdefault((cta, is_far), {})
+                for thread in threads:
+                    by_thread[thread] = self.time, int(self.synced[place_of_warp(cta, thread[0])])
             elif proxy == Proxy.TENSORMAP_ACQUIRE:
                 self.acquired.setdefault((cta, address >> LINE_BITS, is_far), {}).update(
                     dict.fromkeys(threads, self.time)
                 )
+
+    def _has_released(self, row: np.void, is_far: bool) -> bool:
+        """Whether who wrote a line has published it, or a thread that has met others since."""
+        by_thread, time = self.released.get((int(row["cta"]), is_far), {}), int(row["time"])
+        lanes = [lane for lane in range(LANES) if row["lanes"] >> lane & 1]
+        itself = all(by_thread.get((int(row["warp"]), lane), (0, 0))[0] >= time for lane in lanes)
+        return itself or any(when >= time and synced > time for when, synced in by_thread.values())
 
     def _has_acquired(self, cta: int, line: int, is_far: bool, thread: tuple[int, int], time: int) -> bool:
         """Whether a thread knows that it, or another one, has acquired a line since a time: it has waited for others since then."""
@@ -181,7 +193,7 @@ class TensorMapChecker(Observer):
             self.used.add(line)
             time, writer, where = int(row["time"]), int(row["cta"]), int(row["site"])
             missing, is_far = None, writer != cta
-            if self.released.get((writer, is_far), 0) < time:
+            if not self._has_released(row, is_far):
                 missing = "release"
             elif not self._has_acquired(cta, line, is_far, thread, time):
                 missing = "acquire"
