@@ -144,11 +144,10 @@ class Sms:
         return np.stack([sms, blocks, np.repeat(before, counts)], axis=1).astype(np.int64)
 
     def _at_work(self) -> float:
-        """How many SMs have work, in the mean over the time of the one that has most: what they share is the others' while they have none."""
-        ctas, sms = np.arange(self.ctas), self.figures.sms
-        all_run = len(self.trace.work) == self.ctas and self.trace.work.all()
-        work = np.bincount(ctas % sms, self.trace.work if all_run else None, sms)  # of a sample: as if CTAs were alike
-        return float(work.sum() / work.max())
+        """How many SMs share L2 and DRAM while the one with most CTAs has work: where others have fewer, it gets some of what those leave."""
+        sms = min(self.figures.sms, self.ctas)
+        most = -(-self.ctas // sms)
+        return float(sms * (self.ctas / (most * sms)) ** self.figures.l2_uneven)
 
     def _parameters(self) -> np.ndarray:
         """What the replay of each SM goes by."""

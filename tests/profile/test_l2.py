@@ -14,7 +14,7 @@ from tests.helpers import ROOT
 FOLDER = ROOT / "tools" / "data" / "l2"
 IN_TURN = ["rw_1_1_16_132x512_4", "rw_2_1_4_132x1024_4", "rw_1_1_16_132x1024_4", "l2_update_12", "l2_copy_24"]
 NOT_HELD = ["l2_copy_36", "l2_write_32", "l2_update_48", "l2_add_48"]
-UNEVEN = ["l2_copy_18", "l2_add_27", "uneven_read_144x256_4_0", "uneven_read_198x512_4_8"]
+UNEVEN = ["l2_copy_18", "l2_copy_12", "uneven_read_144x256_4_0", "uneven_read_198x512_4_8"]
 
 
 @pytest.fixture(scope="module")

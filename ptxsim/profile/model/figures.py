@@ -114,6 +114,9 @@ class Figures:
     l2_bytes: int = 60 * 2**20
     l2_kept: float = 0.6  # of that, as much as a launch may touch for all of it to be there when it comes again
     l2_lost: float = 0.83  # and for nothing of it to be
+    l2_uneven: float = (
+        0.6  # exponent of how many CTAs SMs have in the mean of the most: 1 were each CTA served alike, 0 each SM
+    )
     l2_bandwidth_sm: float = 85  # one SM alone
     l2_bandwidth_all: float = 42  # per SM, all at once, every SM its own data
     l2_bandwidth_shared: float = 73  # per SM, all at once, all of them the same data
