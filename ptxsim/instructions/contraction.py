@@ -13,6 +13,7 @@ from ptxsim.instructions import floating, floating_double, floating_half
 from ptxsim.instructions.sign import negate
 from ptxsim.isa.facts import Word
 from ptxsim.lanes import LaneValue
+from ptxsim.numerics import scalar64
 from ptxsim.types import ScalarType
 
 
@@ -31,6 +32,11 @@ def single_rest(a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, f
     return floating.fma(negate(a, type=type, ftz=None), b, c, type=type, rounding="rn", ftz=ftz, sat=sat)
 
 
+def single_negative(a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> LaneValue:
+    """-(a * b) - c"""
+    return single_difference(negate(a, type=type, ftz=None), b, c, type=type, ftz=ftz, sat=sat)
+
+
 def half_sum(a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     """a * b + c"""
     return floating_half.fma(a, b, c, type=type, ftz=ftz, sat=sat, relu=None, oob=None)
@@ -46,6 +52,11 @@ def half_rest(a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, ftz
     return half_sum(negate(a, type=type, ftz=None), b, c, type=type, ftz=ftz, sat=sat)
 
 
+def half_negative(a: LaneValue, b: LaneValue, c: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> LaneValue:
+    """-(a * b) - c"""
+    return half_difference(negate(a, type=type, ftz=None), b, c, type=type, ftz=ftz, sat=sat)
+
+
 def double_sum(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     """a * b + c"""
     return floating_double.fma(a, b, c, rounding="rn")
@@ -53,18 +64,26 @@ def double_sum(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
 
 def double_difference(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     """a * b - c"""
-    return floating_double.fma(a, b, floating_double.negated(c), rounding="rn")
+    return scalar64.propagate(scalar64.fma(a, b, floating_double.negated(c), "rn"), b, c, a)
 
 
 def double_rest(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     """c - a * b"""
-    return floating_double.fma(floating_double.negated(a), b, c, rounding="rn")
+    return scalar64.propagate(scalar64.fma(floating_double.negated(a), b, c, "rn"), b, c, a)
 
 
-SINGLE = single_sum, single_difference, single_rest
-HALF = half_sum, half_difference, half_rest
-DOUBLE = double_sum, double_difference, double_rest
-# By the type of an add or sub: the fused sum, the product minus the rest, the rest minus the product.
-FUSED: dict[str, tuple[Callable[..., Any], ...]] = {
-    **dict.fromkeys(("f32", "f32x2"), SINGLE), **dict.fromkeys(("f16", "f16x2", "bf16", "bf16x2"), HALF), "f64": DOUBLE,
+def double_negative(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
+    """-(a * b) - c"""
+    negated = floating_double.negated
+    return scalar64.propagate(scalar64.fma(negated(a), b, negated(c), "rn"), b, c, a)
+
+
+# Whether the product is negated, whether the rest is.
+_SIGNS = (False, False), (False, True), (True, False), (True, True)
+_SINGLE = dict(zip(_SIGNS, (single_sum, single_difference, single_rest, single_negative), strict=True))
+_HALF = dict(zip(_SIGNS, (half_sum, half_difference, half_rest, half_negative), strict=True))
+_DOUBLE = dict(zip(_SIGNS, (double_sum, double_difference, double_rest, double_negative), strict=True))
+# By the type of an add or sub and by the signs: what computes the fused one.
+FUSED: dict[str, dict[tuple[bool, bool], Callable[..., Any]]] = {
+    **dict.fromkeys(("f32", "f32x2"), _SINGLE), **dict.fromkeys(("f16", "f16x2", "bf16", "bf16x2"), _HALF), "f64": _DOUBLE,
 }  # fmt: skip

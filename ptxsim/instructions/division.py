@@ -6,7 +6,7 @@ from typing import Any
 
 from ptxsim import lanes
 from ptxsim.instructions.costs import by_width
-from ptxsim.isa.facts import Facts, Word
+from ptxsim.isa.facts import Facts, Word, always
 from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LaneValue, Operation
 from ptxsim.numerics import scalar, scalar64
@@ -36,7 +36,7 @@ def _far_root(a: LaneValue) -> LaneValue:
     return (word < 26 << 23) | (word >= 255 << 23)  # and negative numbers
 
 
-_DOUBLE: Options = {"rounding": "rn rz rm rp", "type": "f64"}
+_DOUBLE: Options = {"rounding": "rn rz rm rp", "type": "f64", "facts": Facts(branches=always)}
 
 
 # A quotient or root of f32 numbers that is no f32 itself, nor halfway between two, is farther from all of those than
@@ -53,19 +53,23 @@ def one(like: Any) -> Any:
     return lanes.bits((lanes.bits(like, "u64") & 0) + (0x3FF << 52), F64)
 
 
-@instruction("div.rounding{.ftz}.type d, a, b", cost="div.rn.f32", facts=Facts(detour=_far_quotient), **_SINGLE)
+@instruction(
+    "div.rounding{.ftz}.type d, a, b", cost="div.rn.f32", facts=Facts(detour=_far_quotient, branches=always), **_SINGLE
+)
 def div(a: LaneValue, b: LaneValue, *, rounding: Word, ftz: bool) -> LaneValue:
     return single(lambda x, y: x / y, (a, b), rounding, ftz)
 
 
 @instruction(
-    "rcp.rounding{.ftz}.type d, a", cost=by_width("rcp.rn.f32", "rcp.f64"), facts=Facts(detour=_far_reciprocal), **_SINGLE
+    "rcp.rounding{.ftz}.type d, a", cost=by_width("rcp.rn.f32", "rcp.f64"), facts=Facts(detour=_far_reciprocal, branches=always), **_SINGLE
 )  # fmt: skip
 def rcp(a: LaneValue, *, rounding: Word, ftz: bool) -> LaneValue:
     return single(lambda x: one(x) / x, (a,), rounding, ftz)
 
 
-@instruction("sqrt.rounding{.ftz}.type d, a", cost="sqrt.rn.f32", facts=Facts(detour=_far_root), **_SINGLE)
+@instruction(
+    "sqrt.rounding{.ftz}.type d, a", cost="sqrt.rn.f32", facts=Facts(detour=_far_root, branches=always), **_SINGLE
+)
 def sqrt(a: LaneValue, *, rounding: Word, ftz: bool) -> LaneValue:
     return single(lanes.square_root, (a,), rounding, ftz)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ptxsim import lanes
 from ptxsim.instructions import folding
-from ptxsim.isa.facts import Word
+from ptxsim.isa.facts import Facts, Word
 from ptxsim.isa.operand import Reg, Value
 from ptxsim.isa.registry import Kinds, Options, computes, instruction
 from ptxsim.lanes import LaneValue, Operation
@@ -65,8 +65,14 @@ def sub(a: LaneValue, b: LaneValue, *, type: ScalarType, rounding: Word, ftz: bo
     return operate(lambda x, y, mode: rounded_sum(x, -y, mode), type, (a, b), rounding, ftz, sat)
 
 
-@instruction("mul{.rounding}{.ftz}{.sat}.type d, a, b", **_SINGLE)
-@instruction("mul{.rounding}{.ftz}.type d, a, b", **_PAIR)
+def product(
+    a: LaneValue, b: LaneValue, *, type: ScalarType, rounding: Word, ftz: bool, sat: Word
+) -> tuple[LaneValue, ...]:
+    return mul(a, b, type=type, rounding=rounding, ftz=ftz, sat=sat), a, b
+
+
+@instruction("mul{.rounding}{.ftz}{.sat}.type d, a, b", facts=Facts(factors=product), **_SINGLE)
+@instruction("mul{.rounding}{.ftz}.type d, a, b", facts=Facts(factors=product), **_PAIR)
 @computes("a * b", folds=folding.sum_or_product)
 def mul(a: LaneValue, b: LaneValue, *, type: ScalarType, rounding: Word, ftz: bool, sat: Word) -> LaneValue:
     return operate(rounded_product, type, (a, b), rounding, ftz, sat)

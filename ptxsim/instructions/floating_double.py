@@ -9,7 +9,7 @@ from typing import Any
 
 from ptxsim import lanes
 from ptxsim.instructions import folding
-from ptxsim.isa.facts import Word
+from ptxsim.isa.facts import Facts, Word
 from ptxsim.isa.registry import Options, computes, instruction
 from ptxsim.lanes import LaneValue
 from ptxsim.numerics import scalar64
@@ -36,7 +36,11 @@ def sub(a: LaneValue, b: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.add(a, negated(b), rounding or "rn"), b, a)
 
 
-@instruction("mul{.rounding}.type d, a, b", **_DOUBLE)
+def product(a: LaneValue, b: LaneValue, *, rounding: Word) -> tuple[LaneValue, ...]:
+    return mul(a, b, rounding=rounding), a, b
+
+
+@instruction("mul{.rounding}.type d, a, b", facts=Facts(factors=product), **_DOUBLE)
 @computes("a * b", folds=folding.sum_or_product_of_doubles)
 def mul(a: LaneValue, b: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.multiply(a, b, rounding or "rn"), b, a)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ptxsim import lanes
 from ptxsim.instructions.costs import FLOATING
-from ptxsim.isa.facts import ASSEMBLER, Word
+from ptxsim.isa.facts import ASSEMBLER, Facts, Word
 from ptxsim.isa.registry import Options, computes, declare, instruction
 from ptxsim.lanes import LaneValue, Operation
 from ptxsim.numerics import scalar
@@ -61,8 +61,12 @@ def sub(a: LaneValue, b: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -
     return operate(lambda x, y, t: scalar.add(x, -y, t, "rn"), type, (a, b), ftz, sat)
 
 
-@instruction("mul{.rounding}{.ftz}{.sat}.type d, a, b", **_HALF)
-@instruction("mul{.rounding}.type d, a, b", **_BRAIN)
+def product(a: LaneValue, b: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> tuple[LaneValue, ...]:
+    return mul(a, b, type=type, ftz=ftz, sat=sat), a, b
+
+
+@instruction("mul{.rounding}{.ftz}{.sat}.type d, a, b", facts=Facts(factors=product), **_HALF)
+@instruction("mul{.rounding}.type d, a, b", facts=Facts(factors=product), **_BRAIN)
 @computes("a * b")
 def mul(a: LaneValue, b: LaneValue, *, type: ScalarType, ftz: Word, sat: Word) -> LaneValue:
     return operate(lambda x, y, t: scalar.narrow(x * y, t), type, (a, b), ftz, sat)

@@ -11,7 +11,7 @@ from typing import Any
 from ptxsim import lanes
 from ptxsim.instructions import folding
 from ptxsim.instructions.costs import by_type, by_width
-from ptxsim.isa.facts import Word, Words
+from ptxsim.isa.facts import Facts, Word, Words
 from ptxsim.isa.registry import Options, computes, instruction
 from ptxsim.lanes import LaneValue, Operation
 from ptxsim.types import TYPES, ScalarType
@@ -62,13 +62,21 @@ def sub(a: LaneValue, b: LaneValue, *, type: ScalarType, sat: Word) -> LaneValue
     return lanes.per_element(saturated(operator.sub, element(type)) if sat else operator.sub, type, a, b)
 
 
-@instruction("div.type d, a, b", cost=quotient_cost, type=INTEGERS)
+# The assembler branches in all but those of unsigned words.
+_QUOTIENT: Options = {
+    "cost": quotient_cost,
+    "type": INTEGERS,
+    "facts": Facts(branches=lambda words: words["type"].name != "u32"),
+}
+
+
+@instruction("div.type d, a, b", **_QUOTIENT)
 @computes("a / b")
 def div(a: LaneValue, b: LaneValue) -> LaneValue:
     return lanes.divide(a, b)
 
 
-@instruction("rem.type d, a, b", cost=quotient_cost, type=INTEGERS)
+@instruction("rem.type d, a, b", **_QUOTIENT)
 @computes("a % b")
 def rem(a: LaneValue, b: LaneValue) -> LaneValue:
     # Of a division by zero the manual says nothing; the GPU gives all ones, as for the quotient.

@@ -41,12 +41,23 @@ def cost(words: Words) -> str:
     return row if row and needed else "mufu"
 
 
-FACTS = Facts(fidelity=fidelity)
+FACTS = Facts(
+    fidelity=fidelity, branches=lambda words: words.get("name") == "rsqrt" and words["type"].name == "f64" and not words["ftz"]
+)  # fmt: skip
 
 
-@instruction("div.operation{.ftz}.type d, a, b", cost="div.approx.f32", operation="approx", type="f32", facts=FACTS)
+def quotient(a: LaneValue, b: LaneValue, *, operation: Word, ftz: bool, type: ScalarType) -> tuple[LaneValue, ...]:
+    codes = (lanes.bits(x, "u32") for x in (a, b))
+    factors = mufu.factors(*codes, flushed=bool(ftz), full=operation == "full")
+    return approximate("div", operation, ftz, type, a, b), *(lanes.bits(x, type) for x in factors)
+
+
+_QUOTIENT = Facts(fidelity=fidelity, factors=quotient)
+
+
+@instruction("div.operation{.ftz}.type d, a, b", cost="div.approx.f32", operation="approx", type="f32", facts=_QUOTIENT)
 @instruction(
-    "div.full{.ftz}.type d, a, b", cost="div.full.f32", name="div.full", type="f32", facts=FACTS, implies={"operation": "full"}
+    "div.full{.ftz}.type d, a, b", cost="div.full.f32", name="div.full", type="f32", facts=_QUOTIENT, implies={"operation": "full"}
 )  # fmt: skip
 @computes(folds=True)
 def div(a: LaneValue, b: LaneValue, *, operation: Word, ftz: bool, type: ScalarType) -> LaneValue:

@@ -167,6 +167,10 @@ class Fence:
         return self.proxy is Proxy.GENERIC and not self.of_mbarriers
 
 
+def always(_words: Words) -> bool:
+    return True
+
+
 def _none(_words: Words) -> tuple[Access, ...]:
     return ()
 
@@ -197,6 +201,8 @@ class Facts:
     executes the rest of the block too, which costs time and changes nothing.
     formula: the result of one lane, where a short expression says it (isa.formula): signs, extrema and comparisons are abs(a),
     min(a, b), compare(a, b), a change of type is convert(a). Rounding, saturation and the half of a product are not in it.
+    factors: of what ends with a product: the effect that returns the two factors as well.
+    branches: by its words, whether ptxas makes branches of it, over which it fuses nothing.
     folds: whether ptxas makes a constant of constants, by its words (instructions.folding).
     missing: why it is not modeled, where it is not.
     """
@@ -220,6 +226,8 @@ class Facts:
     control: Control | None = None
     straight: bool = False
     formula: str = ""
+    factors: Callable[..., Any] | None = None
+    branches: Callable[[Words], bool] | None = None
     folds: Callable[[Words], bool] | None = None
     missing: str = ""
 

@@ -88,8 +88,8 @@ def cos(x: LaneValue) -> LaneValue:
     return unit.sine(_turns(x), 1)
 
 
-def _divide(a: LaneValue, b: LaneValue, flushed: bool, full: bool) -> LaneValue:
-    """a * rcp(b), both scaled where b would leave the range of rcp."""
+def _factors(a: LaneValue, b: LaneValue, flushed: bool, full: bool) -> tuple[LaneValue, LaneValue]:
+    """a and rcp(b), both scaled where b would leave the range of rcp: a quotient is their product."""
     if flushed:
         a, b = flush(a), flush(b)
     else:
@@ -99,7 +99,12 @@ def _divide(a: LaneValue, b: LaneValue, flushed: bool, full: bool) -> LaneValue:
         large = (b & NAN) > TWO_TO_126
         a, b = where(large, times(a, 0.25), a), where(large, times(b, 0.25), b)
         a = flush(a) if flushed else a
-    quotient = pattern(number(a) * number(unit.rcp(b)))
+    return a, unit.rcp(b)
+
+
+def _divide(a: LaneValue, b: LaneValue, flushed: bool, full: bool) -> LaneValue:
+    a, reciprocal = _factors(a, b, flushed, full)
+    quotient = pattern(number(a) * number(reciprocal))
     return flush(quotient) if flushed else quotient
 
 
@@ -212,6 +217,12 @@ for _name, _function, _convert in [
 FORMS["rcp.approx.ftz.f64"] = _high(unit.rcp64h)
 FORMS["rsqrt.approx.ftz.f64"] = _high(unit.rsqrt64h)
 FORMS["rsqrt.approx.f64"] = _rsqrt_f64
+
+
+def factors(a: LaneValue, b: LaneValue, *, flushed: bool, full: bool) -> tuple[LaneValue, LaneValue]:
+    """What div.approx and div.full of f32 multiply, as u32 codes: the dividend and the reciprocal of the divisor."""
+    found = _factors(cast(a, "s64"), cast(b, "s64"), flushed, full)
+    return cast(found[0], "u32"), cast(found[1], "u32")
 
 
 def evaluate(opcode: str, *operands: np.ndarray) -> np.ndarray:

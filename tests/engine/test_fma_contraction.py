@@ -30,6 +30,15 @@ CASES = {  # statements -> which registers hold a fused sum
     "setp.eq.f32 %p1,%f1,%f2; mov.f32 %f5,%f4; @%p1 mul.f32 %f5,%f1,%f2; add.f32 %f6,%f5,%f3;": {"%f6": False},
     "setp.ne.f32 %p1,%f1,%f2; mul.f32 %f5,%f1,%f2; @%p1 exit; add.f32 %f6,%f5,%f3;": {"%f6": False},
     "mul.f32 %f5,%f1,%f2; L: add.f32 %f6,%f5,%f3;": {"%f6": True},
+    # What ptxas makes branches of.
+    "mul.f32 %f5,%f1,%f2; sqrt.rn.f32 %f9,%f1; add.f32 %f6,%f5,%f3;": {"%f6": False},
+    "mul.f32 %f5,%f1,%f2; div.rn.f32 %f9,%f1,%f2; add.f32 %f6,%f5,%f3;": {"%f6": False},
+    "mul.f32 %f5,%f1,%f2; rcp.rn.f32 %f9,%f1; add.f32 %f6,%f5,%f3;": {"%f6": False},
+    "mul.f32 %f5,%f1,%f2; div.full.f32 %f9,%f1,%f2; add.f32 %f6,%f5,%f3;": {"%f6": True},
+    "mov.u32 %a,7; mul.f32 %f5,%f1,%f2; div.s32 %a,%a,%a; add.f32 %f6,%f5,%f3;": {"%f6": False},
+    "mov.u32 %a,7; mul.f32 %f5,%f1,%f2; div.u32 %a,%a,%a; add.f32 %f6,%f5,%f3;": {"%f6": True},
+    # neg.ftz is a sum of its own where it is subtracted.
+    "mul.ftz.f32 %f5,%f1,%f2; neg.ftz.f32 %f9,%f5; sub.ftz.f32 %f6,%f3,%f9;": {"%f6": False},
 }
 
 
@@ -76,3 +85,74 @@ def test_differences_in_double_precision(operation, swap, engine):
         product, rest = Fraction(a[lane]) * Fraction(b[lane]), Fraction(c[lane])
         exact = product + rest if operation == "add" else rest - product if swap else product - rest
         assert s.registers["%d"].view("f8")[lane] == float(exact)
+
+
+@pytest.mark.parametrize(
+    ("text", "product"),
+    [
+        ("mul.f32 %f1,%f1,%f2; add.f32 %f6,%f1,%f3;", 1),  # into a factor's register
+        ("mul.f32 %f5,%f1,%f2; mov.f32 %f1,%f4; add.f32 %f6,%f5,%f3;", 1),
+        ("mul.f32 %f5,%f1,%f2; mov.f32 %f2,%f4; mov.f32 %f1,%f4; sub.f32 %f6,%f5,%f3;", 1),
+        ("mul.f32 %f5,%f1,%f2; mov.f32 %f8,%f5; add.f32 %f6,%f8,%f3;", 1),
+        ("mul.f32 %f5,%f1,%f2; neg.f32 %f8,%f5; add.f32 %f6,%f8,%f3;", -1),
+        ("mul.f32 %f5,%f1,%f2; neg.f32 %f8,%f5; sub.f32 %f6,%f8,%f3;", -1),
+        ("mul.f32 %f5,%f1,%f2; neg.f32 %f8,%f5; sub.f32 %f6,%f3,%f8;", 1),
+        ("mul.f32 %f5,%f1,%f2; neg.f32 %f8,%f5; neg.f32 %f9,%f8; add.f32 %f6,%f9,%f3;", 1),
+        ("mul.f32 %f5,%f1,%f2; neg.f32 %f8,%f5; add.f32 %f6,%f8,%f3; add.f32 %f7,%f5,%f4;", -1),
+    ],
+)
+def test_values_are_fused_whatever_register_they_are_in(text, product, engine):
+    rng = np.random.default_rng(3)
+    f1, f2, f3, f4 = rng.standard_normal((4, 32)).astype(np.float32)
+    s = ptxsim.snippet(DECLARE + text, registers={"%f1": f1, "%f2": f2, "%f3": f3, "%f4": f4}, engine=engine)
+    rest = -f3 if "sub.f32 %f6,%f5,%f3" in text or "sub.f32 %f6,%f8,%f3" in text else f3
+    exact = product * f1.astype(np.float64) * f2.astype(np.float64) + rest.astype(np.float64)
+    assert np.array_equal(s.registers["%f6"].view("f4"), exact.astype(np.float32))
+
+
+def test_a_quotient_is_a_product_with_a_reciprocal(engine):
+    """div.full ends with a product, which a sum takes: a * rcp(b) + c with one rounding."""
+    rng = np.random.default_rng(4)
+    a, b, c = rng.uniform(1, 2, (3, 32)).astype(np.float32)
+    given = {"%f1": a, "%f2": b, "%f3": c}
+    alone = ptxsim.snippet(DECLARE + "rcp.approx.ftz.f32 %f5,%f2;", registers=given, engine=engine)
+    reciprocal = alone.registers["%f5"].view("f4").astype(np.float64)
+    s = ptxsim.snippet(DECLARE + "div.full.f32 %f5,%f1,%f2; add.f32 %f6,%f5,%f3;", registers=given, engine=engine)
+    assert np.array_equal(s.registers["%f6"].view("f4"), (a * reciprocal + c).astype(np.float32))
+    assert np.array_equal(s.registers["%f5"].view("f4"), (a * reciprocal).astype(np.float32))
+
+
+def test_what_nobody_wants_is_no_use(engine):
+    """A product that a dead operation reads, too, is fused."""
+    text = """.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+    .reg .b64 %a; .reg .f32 %f<7>;
+    ld.param.u64 %a, [x];
+    ld.global.f32 %f1, [%a]; ld.global.f32 %f2, [%a+4];
+    mul.f32 %f3, %f1, %f1;
+    mul.f32 %f4, %f3, %f1;
+    add.f32 %f5, %f3, %f2;
+    st.global.f32 [%a+8], %f5;
+    ret;
+}
+"""
+    x = np.array([A, C, 0], np.float32)
+    ptxsim.Module.from_text(text).kernel().launch(1, 1, [x], engine=engine)
+    assert x[2] == FUSED
+
+
+def test_packed_products_are_fused_until_a_sum_takes_another(engine):
+    """The first sum takes the product of its first operand; the other product is needed rounded then, also by its second sum."""
+    rng = np.random.default_rng(5)
+    f = rng.uniform(1, 2, (5, 32)).astype(np.float16)
+    given = {f"%r{n}": np.repeat(x, 2).view(np.uint32) for n, x in enumerate(f)}
+    text = """.reg .b32 %r<12>;
+    mul.f16x2 %r5,%r0,%r1; mul.f16x2 %r6,%r2,%r3; add.f16x2 %r7,%r5,%r6; sub.f16x2 %r8,%r5,%r4; sub.f16x2 %r9,%r6,%r4;"""
+    s = ptxsim.snippet(text, registers=given, engine=engine)
+    wide = f.astype(np.float64)
+    first, rounded = wide[0] * wide[1], (f[2] * f[3]).astype(np.float64)
+    for register, exact in {"%r7": first + rounded, "%r8": first - wide[4], "%r9": rounded - wide[4]}.items():
+        assert np.array_equal(s.registers[register].view("f2")[::2], exact.astype(np.float16)), register

@@ -1,24 +1,30 @@
 """The assembler's contraction: a product that only sums use is computed inside them, with one rounding.
 
-Read from the machine code of ptxas 13.0 for sm_90: mul without rounding modifier, saturation or guard, whose result is used by
-add and sub without rounding modifier alone (same type, same .ftz, the product in one operand), all in one stretch of
-straight-line code, disappears into them. A sum of two products takes the first operand's, but one that is used once goes
-before one that is used often. ptxsim keeps the multiplication itself, so that counts stay those of the text.
+Read from the machine code of ptxas 13.0 for sm_90, and judged by the bits of an H200 (docs/limits.md): mul without rounding modifier,
+saturation or guard, whose result is used by add and sub without rounding modifier alone (same type, same .ftz, the product in one
+operand), all in one stretch of straight-line code, disappears into them; so does the product with the reciprocal that div.approx and
+div.full end with. What ptxas makes branches of (facts.branches) ends a stretch. Copies by mov and neg are looked through, what nobody
+uses is no use, and values count, not registers: a factor may be overwritten before the sum. A sum of two products takes the first
+operand's, but one that is used once goes before one that is used often. ptxsim keeps the multiplication itself, so that counts stay
+those of the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cache
 
 from ptxsim.engine.analysis.control_flow import control_flow
-from ptxsim.engine.analysis.def_use import slots_of
+from ptxsim.engine.analysis.def_use import has_effect, slots_of
 from ptxsim.engine.analysis.liveness import kills, live_out, uses
 from ptxsim.engine.program.operand import Operand, Register
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.instructions.contraction import FUSED
 from ptxsim.isa.facts import Facts
 from ptxsim.isa.registry import Definition
+from ptxsim.types import TYPES
 
 
 def contract(program: Program) -> None:
@@ -27,10 +33,15 @@ def contract(program: Program) -> None:
     if not products:
         return
     live = live_out(program)
+    stores = any(
+        access.writes for op in program.ops for access in op.accesses
+    )  # else registers are what is wanted (snippets)
     for blocks in _stretches(program):
         ops = [op for number in blocks for op in program.blocks[number]]
         after = live[blocks[-1]] if live is not None else None
-        _contract_stretch(ops, products, after)
+        dead = _dead(ops, after) if stores and after is not None else set()
+        values = _Stretch(ops, products, after, dead).values
+        _fuse(program, ops, [value for value in values if value.sums and not value.is_computed])
 
 
 def _stretches(program: Program) -> Iterator[list[int]]:
@@ -50,7 +61,8 @@ def _stretches(program: Program) -> Iterator[list[int]]:
 
 
 def _is_product(op: Op) -> bool:
-    return _is_loose(op, "*") and not op.bound.modifiers.get("sat") and op.guard is None
+    words = op.bound.modifiers
+    return op.facts.factors is not None and op.guard is None and not words.get("sat") and not words.get("rounding")
 
 
 def _is_loose(op: Op, *operators: str) -> bool:
@@ -65,77 +77,207 @@ def _slot(operand: Operand | None) -> int | None:
     return operand.slot if isinstance(operand, Register) and not operand.sink else None
 
 
-def _contract_stretch(ops: list[Op], products: set[int], live: set[int] | None) -> None:
-    uses = {}
-    for index, op in enumerate(ops):
-        if id(op) in products:
-            found = _uses(ops, index, live)
-            if found is not None:
-                uses[index] = found
-    _fuse(ops, uses)
+@dataclass(slots=True)
+class _Sum:
+    """A sum that uses a product, or a copy of it, as one of its operands."""
+
+    place: int  # in the stretch
+    operand: int
+    is_negated: bool  # by neg, before
 
 
-def _uses(ops: list[Op], index: int, live: set[int] | None) -> list[int] | None:
-    """Where a product is used, if all of these are sums that can take it; None if it has to be computed."""
-    product = ops[index]
-    slot = _slot(product.destinations[0])
-    factors = {s for s in map(_slot, product.sources) if s is not None}
-    places, changed = [], False
-    for place in range(index + 1, len(ops)):
+@dataclass(slots=True)
+class _Value:
+    """What a product leaves in its register, and in copies of it, until other values are there."""
+
+    product: Op
+    factors: dict[int, int]  # registers that are multiplied, and how often each had been written by then
+    sums: list[_Sum] = field(default_factory=list)
+    is_computed: bool = False  # something else needs the rounded product
+    outlives_factors: bool = False  # a factor is overwritten before the last sum, or no register of the program has it
+
+    @property
+    def is_packed(self) -> bool:
+        return TYPES[str(self.product.bound.modifiers["type"])].element is not None
+
+    def fuse(self, program: Program, ops: list[Op], sums: Iterable[_Sum]) -> None:
+        """Make sums of it those of the product itself."""
+        product = self.product
+        factors = _keep_factors(program, product) if self.outlives_factors else product.sources
+        for use in sums:
+            op = ops[use.place]
+            is_difference = op.facts.operators == ("-",)
+            signs = use.is_negated ^ (is_difference and use.operand == 1), is_difference and use.operand == 0
+            definition = _with_effect(FUSED[str(op.bound.modifiers["type"])][signs], op.facts)
+            op.wants = {name: op.bound.modifiers.get(name) for name in definition.wants}
+            op.definition, op.sources = definition, (*factors, op.sources[1 - use.operand])
+
+
+def _dead(ops: list[Op], after: set[int]) -> set[int]:
+    """Places of operations of which nothing is wanted: ptxas has removed them by then. `after`: registers wanted after the stretch."""
+    dead, wanted = set(), set(after)
+    for place in range(len(ops) - 1, -1, -1):
         op = ops[place]
-        if slot in uses(op):
-            if changed or not _takes(op, product, slot):
-                return None
-            places.append(place)
-        written = set(slots_of(op.destinations))
-        if slot in written:
-            return places if places and slot in kills(op) else None
-        changed = changed or bool(factors & written)
-    dead = live is not None and slot not in live
-    return places if places and dead else None
+        if not has_effect(op) and wanted.isdisjoint(slots_of(op.destinations)):
+            dead.add(place)
+        else:
+            wanted.difference_update(kills(op))
+            wanted.update(uses(op))
+    return dead
 
 
-def _takes(op: Op, product: Op, slot: int) -> bool:
-    """Whether a sum has the product in exactly one operand, of the same type and flushing."""
+@dataclass(slots=True)
+class _Copy:
+    """A register that holds a product, or its negative."""
+
+    value: _Value
+    is_negated: bool = False
+    is_flushed: bool = False  # by neg.ftz, which makes sums of products negative, and stands for itself otherwise
+
+
+class _Stretch:
+    """The products of straight-line code, with what becomes of them. `after` None: any register may be wanted after it."""
+
+    def __init__(self, ops: list[Op], products: set[int], after: set[int] | None, dead: set[int]):
+        self.values: list[_Value] = []
+        self.held: dict[int, _Copy] = {}
+        self._lost: dict[int, _Value] = {}  # registers with products from before a branch of the assembler's own
+        self._written = Counter[int]()
+        for place, op in enumerate(ops):
+            if place not in dead:
+                self._execute(place, op, id(op) in products)
+        for slot, value in self._all():
+            value.is_computed |= after is None or slot in after
+
+    def _all(self) -> Iterator[tuple[int, _Value]]:
+        yield from self._lost.items()
+        for slot, copy in self.held.items():
+            yield slot, copy.value
+
+    def _execute(self, place: int, op: Op, is_product: bool) -> None:
+        copy = _copied(op, self.held)
+        if copy is None:
+            self._use(place, op)
+        factors = {slot: self._written[slot] for slot in slots_of(op.sources)} if is_product else {}
+        killed = kills(op)
+        for slot in slots_of(op.destinations):
+            self._written[slot] += 1
+            if slot in self.held:
+                self.held.pop(slot).value.is_computed |= slot not in killed
+            self._lost.pop(slot, None)
+        if op.facts.branches is not None and op.facts.branches(op.words):
+            self._lost.update(self._all())
+            self.held.clear()
+        into = _slot(op.destinations[0]) if op.destinations else None
+        if into is not None and copy is not None:
+            self.held[into] = copy
+        elif into is not None and is_product:
+            value = _Value(op, factors, outlives_factors=op.facts.operators != ("*",))
+            self.values.append(value)
+            self.held[into] = _Copy(value)
+
+    def _use(self, place: int, op: Op) -> None:
+        used = set(uses(op))
+        for slot in used & self._lost.keys():
+            self._lost[slot].is_computed = True
+        operands = [_slot(source) for source in op.sources]
+        copies = [self.held[slot] for slot in used if slot in self.held]
+        for copy in copies:
+            value = copy.value
+            mine = [n for n, slot in enumerate(operands) if slot in self.held and self.held[slot].value is value]
+            takes = _takes(op, value.product, self.held) and len(mine) == 1
+            if copy.is_flushed and not takes:
+                continue
+            if not takes or (copy.is_flushed and mine[0] == 1 and op.facts.operators == ("-",)):
+                value.is_computed = True
+                continue
+            value.sums.append(_Sum(place, mine[0], copy.is_negated))
+            value.outlives_factors |= any(self._written[factor] > count for factor, count in value.factors.items())
+
+
+def _copied(op: Op, held: dict[int, _Copy]) -> _Copy | None:
+    """The product that mov or neg copies: ptxas looks through both."""
+    if op.facts.formula not in ("a", "-a") or op.guard is not None:
+        return None
+    into, source = op.destinations[0], op.sources[0]
+    if not isinstance(into, Register) or not isinstance(source, Register) or source.slot not in held:
+        return None
+    known = held[source.slot]
+    if into.declared.bits != source.declared.bits:
+        return None
+    if op.facts.formula == "a":
+        return known
+    mine, its = op.bound.modifiers, known.value.product.bound.modifiers
+    if mine.get("type") != its.get("type") or bool(mine.get("ftz")) > bool(its.get("ftz")):
+        return None
+    is_flushed = known.is_flushed or (bool(mine.get("ftz")) and str(mine["type"]) == "f32")
+    return _Copy(known.value, not known.is_negated, is_flushed)
+
+
+def _takes(op: Op, product: Op, held: Collection[int]) -> bool:
+    """Whether an operation is a sum of the product's type and flushing, which is executed whatever the product is."""
     mine, its = op.bound.modifiers, product.bound.modifiers
     return (
         _is_loose(op, "+", "-")
-        and [_slot(source) for source in op.sources].count(slot) == 1
-        and (op.guard is None or op.guard[0] != slot)
+        and (op.guard is None or op.guard[0] not in held)
         and mine.get("type") == its.get("type")
         and bool(mine.get("ftz")) == bool(its.get("ftz"))
     )
 
 
-def _fuse(ops: list[Op], uses: dict[int, list[int]]) -> None:
+def _fuse(program: Program, ops: list[Op], values: list[_Value]) -> None:
     """Sums take products that are used once, the first operand's before the second's; then those used often, if all agree."""
+    packed = [value for value in values if value.is_packed]
+    if packed:
+        _fuse_packed(program, ops, packed)
+        values = [value for value in values if not value.is_packed]
     taken: set[int] = set()
-    once: dict[int, list[int]] = {places[0]: [] for places in uses.values() if len(places) == 1}
-    for index, places in uses.items():
-        if len(places) == 1:
-            once[places[0]].append(index)
-    for place, indices in once.items():
-        order = [_slot(source) for source in ops[place].sources]
-        indices.sort(key=lambda index: order.index(_slot(ops[index].destinations[0])))
-        _replace(ops[place], ops[indices[0]])
+    once: dict[int, list[_Value]] = {value.sums[0].place: [] for value in values if len(value.sums) == 1}
+    for value in values:
+        if len(value.sums) == 1:
+            once[value.sums[0].place].append(value)
+    for place, candidates in once.items():
+        first = min(candidates, key=lambda value: value.sums[0].operand)
+        first.fuse(program, ops, first.sums)
         taken.add(place)
-    for index, places in uses.items():
-        if len(places) > 1 and not taken & set(places):
-            for place in places:
-                _replace(ops[place], ops[index])
-            taken.update(places)
+    for value in values:
+        if len(value.sums) > 1 and not any(use.place in taken for use in value.sums):
+            value.fuse(program, ops, value.sums)
+            taken.update(use.place for use in value.sums)
 
 
-def _replace(op: Op, product: Op) -> None:
-    """Make a sum fused: a * b + c, a * b - c or c - a * b."""
-    first = _slot(op.sources[0]) == _slot(product.destinations[0])
-    kind = 0 if op.facts.operators == ("+",) else 1 if first else 2
-    definition = _fused(FUSED[str(op.bound.modifiers["type"])][kind], op.facts)
-    rest = op.sources[1] if first else op.sources[0]
-    op.wants = {name: op.bound.modifiers.get(name) for name in definition.wants}
-    op.definition, op.sources = definition, (*product.sources, rest)
+def _fuse_packed(program: Program, ops: list[Op], values: list[_Value]) -> None:
+    """Packed sums take theirs in the order of the text: a product is fused until a sum takes another one, and needs it rounded."""
+    uses = sorted(
+        ((use.place, len(value.sums) > 1, use.operand, n) for n, value in enumerate(values) for use in value.sums)
+    )
+    chosen: list[list[_Sum]] = [[] for _ in values]
+    rounded, taken = set[int](), set[int]()
+    for place, _, operand, n in uses:
+        if place in taken:
+            rounded.add(n)
+        elif n not in rounded:
+            taken.add(place)
+            chosen[n] += [use for use in values[n].sums if use.place == place and use.operand == operand]
+    for value, sums in zip(values, chosen, strict=True):
+        if sums:
+            value.fuse(program, ops, sums)
+
+
+def _keep_factors(program: Program, product: Op) -> tuple[Operand, ...]:
+    """Let a product leave its factors in registers of their own."""
+    assert product.facts.factors is not None
+    type = TYPES[str(product.bound.modifiers["type"])]
+    kept = []
+    for name in product.definition.sources:
+        kept.append(Register(len(program.slots), type, type))
+        program.slots.append(type)
+        program.slot_names.append(f"factor {name}")
+    product.destinations += tuple(kept)
+    product.definition = _with_effect(product.facts.factors, product.facts)
+    return tuple(kept)
 
 
 @cache
-def _fused(effect: Callable[..., object], facts: Facts) -> Definition:
+def _with_effect(effect: Callable[..., object], facts: Facts) -> Definition:
     return Definition(effect, facts)
