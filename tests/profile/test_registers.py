@@ -16,6 +16,13 @@ PRODUCT = (
     "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r10, %r11, %r12, %r13}, {%r14, %r15}, "
     "{%f0, %f1, %f2, %f3};" + "".join(f"st.global.f32 [%d2+{256 + 4 * i}], %f{i};" for i in range(4))
 )
+SUMS_32 = ", ".join(f"%f{i}" for i in range(32))
+WARPGROUP = (
+    "ld.global.u64 %d3, [%d2]; ld.global.u64 %d4, [%d2+8];" + "".join(f"mov.f32 %f{i}, 0f00000000;" for i in range(32))
+    + f"wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {{{SUMS_32}}}, %d3, %d4, 1, 1, 1, 0, 0; "
+    "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
+    + "".join(f"st.global.f32 [%d2+{4 * i}], %f{i};" for i in range(32))
+)  # fmt: skip
 ROOT = "ld.global.f32 %f0, [%d2]; sqrt.rn.f32 %f1, %f0; st.global.f32 [%d2], %f1;"
 CALL = "call (%r1), f, (%r0); st.global.u32 [%d2], %r1;"
 ONCE = ".func (.reg .b32 %o) f(.reg .b32 %a) { mad.lo.u32 %o, %a, %a, 7; ret; }"
@@ -32,6 +39,7 @@ AGAIN = (
         pytest.param(SUMS, "", 22, id="stored values in odd registers, each in its own"),
         pytest.param(LITERALS, "", 20, id="stored constants too"),
         pytest.param(FACTORS + SUMMANDS + PRODUCT, "", 18, id="operands of a product side by side"),
+        pytest.param(WARPGROUP, "", 58, id="what the products of a warpgroup add to begins at register 24"),
         pytest.param(ROOT, "", 12, id="a root holds registers of its own"),
         pytest.param(CALL, AGAIN, 24, id="a call that is left has the convention's registers"),
     ],

@@ -24,6 +24,7 @@ UNNAMED = 2  # registers more than the code names: what ptxas says of every kern
 GAPS = 4  # between pairs and fours, of many registers, where no walk counts them
 LEAST = 8
 CALLING = 24  # registers at least of a kernel that calls: those that the calling convention names
+ACCUMULATORS = 24  # the first register of what a warpgroup's products add to, as nvdisasm shows ptxas 13.0's code: others are before it, and after it
 SPARE = 28  # registers that values may spread over, however few are live
 # What reads its registers some time after it has been issued: they are free once something waits for it.
 LATE = (Kind.ACCESS, Kind.ASYNC_COPY, Kind.SHUFFLE)
@@ -42,6 +43,13 @@ def registers(
     return min(MOST, max(CALLING if calls else LEAST, live + UNNAMED))
 
 
+def fewest(facts: Assembly) -> int:
+    """Registers that a thread has at least, because of what the products of warpgroups add to."""
+    products = [op for op in facts.program.ops if op.facts.scope is Scope.WARPGROUP and op.site in facts.flow.live]
+    named = [v for op in products if op.facts.product for v in op.destinations if isinstance(v, Vector)]
+    return max((ACCUMULATORS + len(_slots(v.elements)) + UNNAMED for v in named), default=LEAST)
+
+
 class Held(NamedTuple):
     """Registers that an instruction reads late, until one of its results is read."""
 
@@ -50,7 +58,7 @@ class Held(NamedTuple):
 
 
 class Allocation:
-    """Places of the values of a program: a walk over its blocks in the order of the text."""
+    """Places of the values of a program: a walk over its blocks finds which are in use at one time, and each takes the first that is left."""
 
     def __init__(self, facts: Assembly, pressure: Pressure):
         self.pressure, self.facts = pressure, facts
@@ -61,8 +69,7 @@ class Allocation:
         self.odd = {
             self.root(slot)[0] for block in pressure.blocks for op in block.ops if _stores(op) for slot in op.reads[1:]
         }
-        self.placed: dict[int, Set[int]] = {}  # first of values side by side -> their registers
-        self.most = STACK + 1
+        self.beside: dict[int, dict[int, None]] = {}  # value -> those that are in use at one time with it
 
     # ---- values side by side ----
 
@@ -87,7 +94,7 @@ class Allocation:
         self.spans[first] = low, high
 
     def _span(self, slot: int) -> tuple[int, int]:
-        return self.spans.get(slot, (0, self.pressure.words(slot)))
+        return self.spans[slot] if slot in self.spans else (0, self.pressure.words(slot))
 
     def _join_copies(self) -> None:
         words = self.pressure.words
@@ -142,18 +149,24 @@ class Allocation:
     # ---- places ----
 
     def run(self, orders: Iterable[tuple[Sequence[MachineOp], Set[int]]]) -> int:
-        """Registers that are taken, the stack's pointer among them, with the blocks in these orders."""
+        """Registers that are taken, the stack's pointer among them, with the blocks in these orders. What takes several registers chooses first,
+        then the rest, each in the order of the text."""
         for ops, live in orders:
             self._block(ops, live)
-        return self.most
+        places: dict[int, range] = {}
+        for root in sorted(self.beside, key=lambda root: root not in self.spans and self._size(root) == 1):
+            places[root] = self._place(root, [places[other] for other in self.beside[root] if other in places])
+        return max((place.stop for place in places.values()), default=STACK + 1)
 
     def _block(self, ops: Sequence[MachineOp], live: Set[int]) -> None:
+        """Note who is in use beside whom."""
         after: list[Set[int]] = []
         for op in reversed(ops):
             after.append(live)
             live = before(op, set(live))
         held: list[Held] = []
-        self._keep(self._roots(live), ())
+        there = self._roots(live)
+        self._meet(there, held)
         for op, live in zip(ops, reversed(after)):
             reads = {*op.reads, *op.predicates}
             if op.kind == Kind.COPY:
@@ -162,30 +175,43 @@ class Allocation:
                         h.until.update(op.writes)
             else:
                 held = [h for h in held if not h.until & reads]
-            held = self._operation(op, live, held)
+            written = self._roots(op.writes)
+            stay = self._roots(live) | written
+            gone = there - stay
+            late = op.kind in LATE or UNITS[op.unit].pipe is Pipe.XU
+            if late and any(self._size(self.root(slot)[0]) > self.pressure.words(slot) for slot in op.writes):
+                self._meet(stay | gone, held)  # a part of what lies side by side does not take the place of an address
+            self._meet(stay, held)
+            there = stay
+            if late:
+                copies = self._copies(op)
+                self._meet(stay | gone | copies, held)
+                held = [*held, Held(gone | copies, set(op.writes))]
             if op.kind in WALLS:
                 held = []
 
-    def _operation(self, op: MachineOp, live: Set[int], held: list[Held]) -> list[Held]:
-        written = self._roots(op.writes)
-        late = op.kind in LATE or UNITS[op.unit].pipe is Pipe.XU
-        stay = self._roots(live) | written
-        gone = set().union(*(registers for root, registers in self.placed.items() if root not in stay))
-        busy = set().union(*(h.registers for h in held))
-        if late and any(
-            self._size(root) > self.pressure.words(slot) for slot in op.writes for root, _ in [self.root(slot)]
-        ):
-            busy |= gone  # a part of what lies side by side does not take the place of an address
-        self._keep(stay, busy)
-        if not late:
-            return held
-        copies: set[int] = set()
-        if op.unit == "global" or op.stores:  # what is the same for the warp comes in a register of its own
+    def _copies(self, op: MachineOp) -> set[int]:
+        """What is the same for the warp comes to such an access in registers of its own: values that have no number."""
+        found: set[int] = set()
+        if op.unit == "global" or op.stores:
             for slot in op.reads[op.unit != "global" :]:
                 if not self.pressure.words(slot) and (size := self.pressure.width(slot)):
-                    copies |= self._free(size, busy | gone | copies, _stores(op))
-        taken = set().union(*self.placed.values())
-        return [*held, Held((gone - taken) | copies, set(op.writes))]
+                    name = -1 - len(self.spans)
+                    self.spans[name] = 0, size
+                    found.add(name)
+                    if _stores(op):
+                        self.odd.add(name)
+        return found
+
+    def _meet(self, values: Set[int], held: Iterable[Held]) -> None:
+        for value in values:
+            self.beside.setdefault(value, {}).update(dict.fromkeys(values))
+        for h in held:
+            others = values - self._roots(h.until) - h.registers
+            for value in h.registers:
+                self.beside.setdefault(value, {}).update(dict.fromkeys(others))
+            for value in others:
+                self.beside[value].update(dict.fromkeys(h.registers))
 
     def _roots(self, slots: Iterable[int]) -> set[int]:
         return {self.root(slot)[0] for slot in slots if self.pressure.words(slot)}
@@ -194,22 +220,15 @@ class Allocation:
         low, high = self._span(root)
         return high - low
 
-    def _keep(self, roots: Set[int], busy: Iterable[int]) -> None:
-        """Only these values have places from here on."""
-        self.placed = {root: registers for root, registers in self.placed.items() if root in roots}
-        for root in sorted(roots - self.placed.keys(), key=lambda root: (-self._size(root), root)):
-            self.placed[root] = self._free(self._size(root), busy, root in self.odd)
-
-    def _free(self, size: int, busy: Iterable[int], odd: bool) -> set[int]:
-        """The first registers that are free. odd: for what goes to global memory, which is in an odd register where it is one."""
-        taken = {STACK, *busy}.union(*self.placed.values())
-        odd = odd and size == 1
+    def _place(self, root: int, taken: Sequence[range]) -> range:
+        """The first registers that no neighbour has; what goes to global memory is in an odd register where it is one."""
+        size = self._size(root)
+        odd = root in self.odd and size == 1
         step = 1 if size == 1 and not odd else 2 if size <= 2 else FOUR
+        full = {STACK}.union(*taken)
         for start in count(int(odd), step):
-            found = set(range(start, start + size))
-            if not found & taken:
-                self.most = max(self.most, start + size)
-                return found
+            if not full.intersection(range(start, start + size)):
+                return range(start, start + size)
         raise AssertionError("count() ends nowhere")
 
 

@@ -13,7 +13,7 @@ from ptxsim.isa.facts import Control, Scope
 from ptxsim.isa.registry import Form
 from ptxsim.machine.memory import PARAMETERS as FIRST_PARAMETER
 from ptxsim.profile.lowering import memory, scalar, synchronisation, tensor, unroll  # noqa: F401  (they register lowerings)
-from ptxsim.profile.lowering.allocation import registers
+from ptxsim.profile.lowering.allocation import fewest, registers
 from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly, names_shared
 from ptxsim.profile.lowering.convergence import converge
 from ptxsim.profile.lowering.fusion import names_variable
@@ -132,7 +132,7 @@ class Lowering(Assembly):
             full |= not fits
         # What does not fit in its best order is put in one that takes all there is, not in the tightest, while an SM is full of warps.
         needed = max(registers(self, pressure, orders, self._calls()), min(given, FULL_OCCUPANCY) if full else 0)
-        return min(given, needed) if pressure.most(orders) <= room else needed
+        return max(fewest(self), min(given, needed) if pressure.most(orders) <= room else needed)
 
     def _calls(self) -> bool:
         """Whether calls are left: of functions by address, of others' functions, or that call themselves. The rest becomes part of its callers."""
