@@ -1,4 +1,4 @@
-"""Through what two CTAs may mean to hand data over, where nothing orders them: the strong accesses after the write and before the read."""
+"""Through what threads may mean to hand data over, where nothing orders them: the strong accesses after the write and before the read."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism, Role
 
+# What a flag that lacks an order asks for, by whether it lies in global memory.
+_FENCES = {
+    True: "fence.acq_rel.gpu; in CUDA __threadfence()",
+    False: "fence.acq_rel.cta; in CUDA __threadfence_block()",
+}
 _RELEASES, _ACQUIRES = ("release", "acq_rel"), ("acquire", "acq_rel")
 
 
@@ -28,13 +33,14 @@ class Flag:
         return not (self.releases and self.acquires)
 
 
-def flag_between(program: Program, one: Op, two: Op) -> Flag | None:
-    """The flag between two accesses of two CTAs to global memory, of which one reads, if the text has one."""
+def flag_between(program: Program, one: Op, two: Op, *, in_global: bool = True) -> Flag | None:
+    """The flag between two accesses, of two CTAs to global memory or of two warps to shared memory, of which one reads, if the text has one
+    there."""
     writer, reader = (one, two) if writes(one, True) else (two, one)
     if writes(reader, True):
         return None
-    after = _first(program.ops[writer.site + 1 :], writes=True)
-    before = _first(program.ops[: reader.site][::-1], writes=False)
+    after = _first(program.ops[writer.site + 1 :], in_global, writes=True)
+    before = _first(program.ops[: reader.site][::-1], in_global, writes=False)
     if after is None or before is None or reader.site in (after.site, before.site):
         return None
     releases = _order(after) in _RELEASES or _has_fence(program, writer, after)
@@ -42,13 +48,13 @@ def flag_between(program: Program, one: Op, two: Op) -> Flag | None:
     return Flag(after, before, releases, acquires)
 
 
-def lack_of_flag(program: Program, one: Op, two: Op) -> str:
+def lack_of_flag(program: Program, one: Op, two: Op, *, in_global: bool = True) -> str:
     """What the flag between two accesses lacks, as a clause that follows a remedy; empty where the text has none, or it lacks nothing."""
     narrow = [op for op in (one, two) if any(each.order != "weak" and each.scope == "cta" for each in op.accesses)]
-    if narrow and is_of_flag(one) and is_of_flag(two):
+    if in_global and narrow and is_of_flag(one) and is_of_flag(two):
         return f": the scope of {' and '.join(f'{op.opcode} at line {op.line}' for op in narrow)} ends with the CTA"
-    flag = flag_between(program, one, two)
-    if flag is None:
+    flag = flag_between(program, one, two, in_global=in_global)
+    if flag is None or (not in_global and not flag.lacks_something):
         return ""
     after, before, lacks = flag.after, flag.before, list[str]()
     if not flag.lacks_something:
@@ -62,8 +68,7 @@ def lack_of_flag(program: Program, one: Op, two: Op) -> str:
         lacks.append(f"a release at {after.opcode} of line {after.line} or a fence before it")
     if not flag.acquires:
         lacks.append(f"an acquire at {before.opcode} of line {before.line} or a fence after it")
-    fence = " (fence.acq_rel.gpu; in CUDA __threadfence())"
-    return f": if the flag is that of line {after.line}, it lacks {', and '.join(lacks)}{fence}"
+    return f": if the flag is that of line {after.line}, it lacks {', and '.join(lacks)} ({_FENCES[in_global]})"
 
 
 def barriers_that_lack(program: Program, one: Op, two: Op) -> list[tuple[Op, Op]]:
@@ -95,13 +100,15 @@ def is_of_flag(op: Op) -> bool:
     return any(access.order != "weak" and access.space != "shared" for access in op.accesses)
 
 
-def _first(ops: Sequence[Op], writes: bool) -> Op | None:
-    """The first of some that accesses global memory with an order and may be a flag's: a store or an atomic, or anything that reads."""
+def _first(ops: Sequence[Op], in_global: bool, writes: bool) -> Op | None:
+    """The first of some that accesses global or shared memory with an order and may be a flag's: a store or an atomic, or anything that
+    reads."""
+    other = "shared" if in_global else "global"
     return next(
         (
             op
             for op in ops
-            if any(a.order != "weak" and a.space != "shared" and (a.writes if writes else a.reads) for a in op.accesses)
+            if any(a.order != "weak" and a.space != other and (a.writes if writes else a.reads) for a in op.accesses)
         ),
         None,
     )

@@ -186,3 +186,16 @@ def test_what_the_async_proxy_reads_is_written_and_in_order(name, engine):
 def test_what_one_barrier_would_order_is_one_finding():
     found = run_file(CASES / "races" / "one_barrier_missing.ptx").expected
     assert [(f.line, f.notes) for f in found] == [(24, ("the same at line 25, and with line 23",))]
+
+
+@pytest.mark.parametrize(
+    ("strong", "weak", "lack"),
+    [
+        ("atom.acquire.cta", "atom.relaxed.cta", "an acquire at atom.relaxed.cta.shared.cas.b32 of line 35 or a fence after it"),
+        ("atom.release.cta", "atom.relaxed.cta", "a release at atom.relaxed.cta.shared.exch.b32 of line 44 or a fence before it"),
+    ],
+)  # fmt: skip
+def test_a_race_under_a_lock_in_shared_memory_says_what_the_lock_lacks(strong, weak, lack):
+    text = (CASES / "programs" / "lock_in_shared.ptx").read_text()
+    (finding,) = (each for each in run_text(text.replace(strong, weak)).run.findings if each.name == "race-shared")
+    assert lack in finding.help and "__threadfence_block()" in finding.help

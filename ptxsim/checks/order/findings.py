@@ -212,6 +212,8 @@ def _race(
         who = f"warp {them % warps if row[1] == site else warp}"
     if what != RACE_IN_WARP and other_cta != cta:
         who += f" of CTA {other_cta if row[1] == site else cta}"
+    if what == RACE and not is_far:
+        help += lack_of_flag(program, op, before, in_global=False)
     where = f"global address {address:#x}" if is_global else f"shared memory at {named(address)}"
     return Finding(
         _NAMES[what], f"{op.opcode} touches {where}, which {who} {verb} without order between the two",
