@@ -69,10 +69,12 @@ def dynamic_limit(runtime: Runtime, host: int | None, kernel: Kernel) -> int:
 def registers(runtime: Runtime, host: int, kernel: Kernel) -> int:
     """Registers of a thread, by the cycle model's lowering."""
     from ptxsim.profile.lowering.lower import registers_of
+    from ptxsim.profile.profiler import unroll_pragmas
 
     if host not in runtime.registers:
-        program = kernel.code(runtime.target.name).decoded.program
-        runtime.registers[host] = registers_of(program, runtime.target.name)
+        decoded = kernel.code(runtime.target.name).decoded
+        pragmas = unroll_pragmas(decoded.decoder())
+        runtime.registers[host] = registers_of(decoded.program, runtime.target.name, pragmas)
     return runtime.registers[host]
 
 

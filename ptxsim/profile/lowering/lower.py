@@ -316,9 +316,9 @@ def lowered(program: Program, target: str, pragmas: frozenset[int] = frozenset()
     return lower(merged(program), target, pragmas, most)
 
 
-def registers_of(program: Program, target: str) -> int:
+def registers_of(program: Program, target: str, pragmas: frozenset[int] = frozenset()) -> int:
     """Registers that a thread of a program takes, as far as the lowering can tell."""
-    return lowered(program, target, frozenset(), MOST).registers
+    return lowered(program, target, pragmas, MOST).registers
 
 
 def has_cost(form: Form, target: Target | None = None) -> bool:
