@@ -33,9 +33,8 @@ def contract(program: Program) -> None:
     if not products:
         return
     live = live_out(program)
-    stores = any(
-        access.writes for op in program.ops for access in op.accesses
-    )  # else registers are what is wanted (snippets)
+    # Where nothing is stored, registers are what is wanted (snippets).
+    stores = any(access.writes for op in program.ops for access in op.accesses)
     for blocks in _stretches(program):
         ops = [op for number in blocks for op in program.blocks[number]]
         after = live[blocks[-1]] if live is not None else None
@@ -249,7 +248,7 @@ def _fuse(program: Program, ops: list[Op], values: list[_Value]) -> None:
 def _fuse_packed(program: Program, ops: list[Op], values: list[_Value]) -> None:
     """Packed sums take theirs in the order of the text: a product is fused until a sum takes another one, and needs it rounded."""
     uses = sorted(
-        ((use.place, len(value.sums) > 1, use.operand, n) for n, value in enumerate(values) for use in value.sums)
+        (use.place, len(value.sums) > 1, use.operand, n) for n, value in enumerate(values) for use in value.sums
     )
     chosen: list[list[_Sum]] = [[] for _ in values]
     rounded, taken = set[int](), set[int]()
