@@ -29,7 +29,10 @@ def missing_wait(
     writes = any(access.writes and access.space != "global" for access in op.accesses)
     is_filled = before.completes_by is Mechanism.MBARRIER and not is_by_lanes(op)
     copy = "copy" if by is None else f"copy of warp {by}"
-    help = short[1] if short else f"wait first: {wait_of(before)}{_GIVEN_BACK if writes and is_filled else ''}"
+    arrival = next((each for each in program.ops if each.family == "cp_async_mbarrier"), None)
+    by_mbarrier = arrival is not None and name == "cp-async-not-waited"
+    what = f"mbarrier.try_wait on the mbarrier of line {arrival.line}" if arrival and by_mbarrier else wait_of(before)
+    help = short[1] if short else f"wait first: {what}{_GIVEN_BACK if writes and (is_filled or by_mbarrier) else ''}"
     if before.completes_by is Mechanism.MBARRIER and (ignored := ignored_waits(program)):
         lines = ", ".join(str(line) for line in sorted({program.ops[each].line for each in ignored}))
         help += f": nothing looks at the result of the wait at line {lines}, which may be false; go back to it until it is true"
@@ -38,7 +41,7 @@ def missing_wait(
             f"two copies to one place: if each is meant for its own, look at the address of line {op.line}; else {help}"
         )
     fixes = (*([beside(short[0], "statement", f"{short[0].opcode} 0;")] if short else []), *waits_before(op, before))
-    if by is not None and not writes:
+    if by is not None and not writes and not by_mbarrier:
         help = (
             f"if it brings what is read here: warp {by} waits for it ({', '.join(WAITS[Mechanism.CP_ASYNC_GROUP])} 0), then a barrier; "
             f"if what comes next: a barrier before line {before.line}, once all have read what it overwrites"

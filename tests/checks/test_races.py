@@ -199,3 +199,11 @@ def test_a_race_under_a_lock_in_shared_memory_says_what_the_lock_lacks(strong, w
     text = (CASES / "programs" / "lock_in_shared.ptx").read_text()
     (finding,) = (each for each in run_text(text.replace(strong, weak)).run.findings if each.name == "race-shared")
     assert lack in finding.help and "__threadfence_block()" in finding.help
+
+
+def test_a_copy_that_arrives_at_an_mbarrier_is_to_be_waited_for_there():
+    lines = (CASES / "cp_async" / "mbarrier_arrive.ptx").read_text().split("\n")
+    text = "\n".join(line for line in lines if "test_wait" not in line and "bra poll" not in line)
+    (finding,) = (each for each in run_text(text).run.findings if each.level == "error")
+    arrival = next(number for number, line in enumerate(lines, 1) if "cp.async.mbarrier.arrive" in line)
+    assert finding.name == "cp-async-not-waited" and f"the mbarrier of line {arrival}" in finding.help
