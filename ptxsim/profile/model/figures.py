@@ -245,7 +245,7 @@ H200 = Figures(
 H100 = replace(
     H200, name="H100", source="the H200's, with memory as measured on an H100 SXM; judged by launches measured there", dram_bandwidth=1612,
     flag_fenced=415, fence_least=655, fence_round=455, fence_join=38, fence_join_shared=12, atomic_units=59, constant_line_port_all=36, local_sector_all=2.4,
-    l2_bytes=50 * 2**20, l2_bandwidth_all=37, l2_crossing=0.014, l2_line_all=1.92, store_sector_all=1.95,
+    l2_bytes=50 * 2**20, l2_bandwidth_all=37, l2_crossing=0.014, l2_line_all=1.92, store_sector_all=1.95, store_part_sector_all=0.28,
 )  # fmt: skip
 # Public: data sheets for sizes, rates and clocks; latencies and L2 bandwidth as in "Hardware features of different Nvidia
 # GPU architectures" (PMC10448217, table 3); one FP32 pipe of 16 lanes per sub-core (architecture white papers). Everything
