@@ -117,7 +117,7 @@ def _dead(ops: list[Op], after: set[int]) -> set[int]:
     dead, wanted = set(), set(after)
     for place in range(len(ops) - 1, -1, -1):
         op = ops[place]
-        if not has_effect(op) and wanted.isdisjoint(slots_of(op.destinations)):
+        if wanted.isdisjoint(slots_of(op.destinations)) and not has_effect(op):
             dead.add(place)
         else:
             wanted.difference_update(kills(op))
@@ -143,8 +143,9 @@ class _Stretch:
         self._lost: dict[int, _Value] = {}  # registers with products from before a branch of the assembler's own
         self._written = Counter[int]()
         for place, op in enumerate(ops):
-            if place not in dead:
-                self._execute(place, op, id(op) in products)
+            is_product = id(op) in products
+            if place not in dead and (is_product or self.held or self._lost):
+                self._execute(place, op, is_product)
         for slot, value in self._all():
             value.is_computed |= after is None or slot in after
 
@@ -154,15 +155,15 @@ class _Stretch:
             yield slot, copy.value
 
     def _execute(self, place: int, op: Op, is_product: bool) -> None:
-        copy = _copied(op, self.held)
+        used = set(uses(op))
+        copy = _copied(op, self.held) if not used.isdisjoint(self.held) else None
         if copy is None:
-            self._use(place, op)
+            self._use(place, op, used)
         factors = {slot: self._written[slot] for slot in slots_of(op.sources)} if is_product else {}
-        killed = kills(op)
         for slot in slots_of(op.destinations):
             self._written[slot] += 1
             if slot in self.held:
-                self.held.pop(slot).value.is_computed |= slot not in killed
+                self.held.pop(slot).value.is_computed |= slot not in kills(op)
             self._lost.pop(slot, None)
         if op.facts.branches is not None and op.facts.branches(op.words):
             self._lost.update(self._all())
@@ -175,10 +176,11 @@ class _Stretch:
             self.values.append(value)
             self.held[into] = _Copy(value)
 
-    def _use(self, place: int, op: Op) -> None:
-        used = set(uses(op))
+    def _use(self, place: int, op: Op, used: set[int]) -> None:
         for slot in used & self._lost.keys():
             self._lost[slot].is_computed = True
+        if used.isdisjoint(self.held):
+            return
         operands = [_slot(source) for source in op.sources]
         copies = [self.held[slot] for slot in used if slot in self.held]
         for copy in copies:
