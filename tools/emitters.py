@@ -6,7 +6,7 @@ that execute the statement that has it, the quickest first.
 
 FILE is a name in ptxsim/engine/compiled (`codegen/port`, `ir/emitter`; all of codegen, ir, tensor and runtime without any). Printed is
 a line for each defect that no test of results notices, and a table by file: defects that tests of results notice (a wrong value, a
-finding, an exception, a crash), those that make a test endless (it takes 20 times its processor time and 5 s, or sleeps for minutes),
+finding, an exception, a crash), those that make a test endless (it takes 10 times its processor time and 5 s, or sleeps for minutes),
 those that only the kept text of tests/data/ir and native_forms.tsv notices, those that stand in tools/data/defects.tsv as
 equivalent, each with its reason, and those that are missed. Exit status 1 if any is missed.
 """
@@ -32,6 +32,7 @@ FOLDER = ROOT / "ptxsim" / "engine" / "compiled"
 KNOWN = ROOT / "tools" / "data" / "defects.tsv"
 FOLDERS = ("codegen", "ir", "tensor", "runtime")
 OUTCOMES = ("results", "endless", "text", "equivalent", "missed")
+FEW = 20  # defects up to which it takes longer to prepare what every fork does first than to let each do it
 # What may notice a defect: these know of no defects, and run in one process.
 ENGINE = (
     "assembled_accesses", "barrier_events", "bulk_copies", "bulk_groups", "cluster_barrier", "compiled", "compiled_code",
@@ -99,7 +100,8 @@ class Trial:
             if re.search(given.only, str(defect))
         ][:: given.thin]
         tests = [Test(item) for item in session.items]
-        warm()
+        if len(found) > FEW:
+            warm()
         self._measure(tests, listener)
         for test in tests:
             if test.failed:
