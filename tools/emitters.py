@@ -6,7 +6,7 @@ that execute the statement that has it, the quickest first.
 
 FILE is a name in ptxsim/engine/compiled (`codegen/port`, `ir/emitter`; all of codegen, ir, tensor and runtime without any). Printed is
 a line for each defect that no test of results notices, and a table by file: defects that tests of results notice (a wrong value, a
-finding, an exception, a crash), those that make a test endless (it takes 10 times its processor time and 5 s, or sleeps for minutes),
+finding, an exception, a crash), those that make a test endless (it takes 20 times its processor time and 5 s, or sleeps for minutes),
 those that only the kept text of tests/data/ir and native_forms.tsv notices, those that stand in tools/data/defects.tsv as
 equivalent, each with its reason, and those that are missed. Exit status 1 if any is missed.
 """

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ptxsim.checks.causes import lines_of, stretch_of
+from ptxsim.checks.covered import RACES, WAITS, without_covered, written_lines
 from ptxsim.checks.flags import barriers_that_lack, flag_between, is_of_flag
 from ptxsim.checks.order.remedies import writes
 from ptxsim.checks.order.rounds import block_of, next_round
@@ -22,10 +23,8 @@ from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Mechanism, Role, Synchronisation
 from ptxsim.source import Source
 
-_RACES = ("race-shared", "race-warp")
-_WAITS = ("missing-wait", "cp-async-not-waited")
 _OF_COPIES = (
-    *_RACES, *_WAITS, "race-global", "tile-overwritten", "cluster-exit", "tensor-memory-order", "register-in-flight",
+    *RACES, *WAITS, "race-global", "tile-overwritten", "cluster-exit", "tensor-memory-order", "register-in-flight",
 )  # fmt: skip
 _OF_ORDER = (*_OF_COPIES, "missing-proxy-fence", "mbarrier-visibility")
 _OF_LAYOUTS = ("swizzle-mismatch", "swizzle-start", "descriptor-overlap", "descriptor-past-tile")
@@ -34,7 +33,7 @@ _OF_STEPS = (*_OF_LAYOUTS, "missing-wgmma-fence")  # which are found again at ea
 _OUTCOMES = {"mbarrier-phase": "bytes", "deadlock": "stuck"}
 # Which finding of a cause stands for it: the first kind here; then the first in the text.
 _RANKS = (
-    "member-mask", "missing-commit", *_WAITS, "register-in-flight", "tensor-memory-order", "race-shared", "mbarrier-visibility", "race-warp", "race-global",
+    "member-mask", "missing-commit", *WAITS, "register-in-flight", "tensor-memory-order", "race-shared", "mbarrier-visibility", "race-warp", "race-global",
     "tile-overwritten", "uninitialized-read", "missing-proxy-fence", "cluster-exit", "mbarrier-phase", "barrier-count", "mbarrier-init",
     "deadlock", "out-of-bounds", "cancel-after-failure", *_OF_STEPS,
 )  # fmt: skip
@@ -46,8 +45,8 @@ def without_echoes(program: Program, source: Source, findings: list[Finding], ha
     has_stopped: the launch has ended early, so that what CTAs have left is no mistake of their ends.
     """
     if has_stopped:
-        findings = [each for each in findings if each.name not in _WAITS or each.case != LEFT_OVER]
-    findings = _without_repetitions(program, source, findings)
+        findings = [each for each in findings if each.name not in WAITS or each.case != LEFT_OVER]
+    findings = without_covered(program, source, findings)
     judged = [n for n, finding in enumerate(findings) if finding.level != "note" and finding.name in _RANKS]
     if len(judged) < 2:
         return findings
@@ -101,14 +100,14 @@ class _Causes:
     def _causes(self, finding: Finding, ops: Sequence[Op]) -> Iterator[Hashable]:
         name, names = finding.name, {each.name for each in self.findings}
         if name in _OF_ORDER:
-            yield name, _written(finding, self.source)
+            yield name, written_lines(finding, self.source)
         copies = [op for op in ops if op.completes_by is not None and op.accesses]
         if name in _OF_COPIES and copies:
             for op in copies:
                 yield "copy", self._line(op)
                 if "missing-commit" in names:
                     yield "commit", op.completes_by
-            if name in (*_RACES, *_WAITS):
+            if name in (*RACES, *WAITS):
                 yield "access", self._line(ops[0])
             by_threads = self._waits_at_mbarriers and any(op.completes_by is Mechanism.CP_ASYNC_GROUP for op in copies)
             if by_threads or any(op.completes_by is Mechanism.MBARRIER for op in copies):
@@ -121,7 +120,7 @@ class _Causes:
             yield "access", self._line(ops[0])
             if self._waits_at_mbarriers:
                 yield from (_OUTCOMES[each] for each in names & _OUTCOMES.keys())
-        if "cancel-after-failure" in names and name in ("cancel-after-failure", *_WAITS, "uninitialized-read"):
+        if "cancel-after-failure" in names and name in ("cancel-after-failure", *WAITS, "uninitialized-read"):
             yield "cancel-after-failure", None  # what is looked at before the answer is there
         if name in ("mbarrier-init", "uninitialized-read") and ops:  # what a copy completes on, and what it adds to
             yield "unready", self._line(ops[0])
@@ -153,12 +152,12 @@ class _Causes:
             yield from ((name, self._statement(op)) for op in ops if not is_of_flag(op))
             if len(ops) == 2 and all(map(is_of_flag, ops)):  # one of the scopes is too narrow
                 yield name, self._statement(min(ops, key=lambda op: site_bits(self.program)[op.site] >> SCOPE & 3))
-        is_late = name in _RACES and self._waits_at_mbarriers  # who has gone on too early is not there for others
+        is_late = name in RACES and self._waits_at_mbarriers  # who has gone on too early is not there for others
         if "deadlock" in names and (is_late or name == "race-global"):
             yield _OUTCOMES["deadlock"]
-        if name in ("deadlock", "barrier-count", "mbarrier-init") or (name in _RACES and "barrier-count" in names):
+        if name in ("deadlock", "barrier-count", "mbarrier-init") or (name in RACES and "barrier-count" in names):
             yield _OUTCOMES["deadlock"]
-        if name in _RACES and len(ops) == 2 and not copies:
+        if name in RACES and len(ops) == 2 and not copies:
             loop = next_round(self.program, *sorted(ops, key=lambda op: op.line))
             yield from [("round", loop)] if loop else []
 
@@ -194,9 +193,9 @@ class _Causes:
         """Pairs of findings that one barrier would correct: each is between two places of the text, and these stretches overlap."""
         spans = []
         for n, (finding, ops) in enumerate(zip(self.findings, places)):
-            if finding.name in (*_RACES, "mbarrier-visibility") and len(ops) == 2 and ops[0] is not ops[1]:
+            if finding.name in (*RACES, "mbarrier-visibility") and len(ops) == 2 and ops[0] is not ops[1]:
                 first, last = sorted(ops, key=lambda op: op.site)
-                if finding.name not in _RACES or not next_round(self.program, first, last):
+                if finding.name not in RACES or not next_round(self.program, first, last):
                     spans.append((last.site, first.site, n))
             elif finding.name == "race-global" and len(ops) == 2:
                 for first, last in barriers_that_lack(self.program, *ops)[:1]:
@@ -235,14 +234,14 @@ class _Causes:
         if not globals:
             return
         for one, ops in enumerate(places):
-            if self.findings[one].name not in (*_RACES, *_WAITS, "member-mask"):
+            if self.findings[one].name not in (*RACES, *WAITS, "member-mask"):
                 continue
             after = _addressed_by(self.program, [op for op in ops if op.completes_by is None])
             yield from ((one, n) for n in globals if n != one and all(op.site in after for op in places[n]))
 
     def _of_early_reads(self, places: Sequence[Sequence[Op]]) -> Iterator[tuple[int, int]]:
         """Pairs of a race with a read, and what that reads where nothing has been written yet."""
-        races = [n for n, finding in enumerate(self.findings) if finding.name in _RACES]
+        races = [n for n, finding in enumerate(self.findings) if finding.name in RACES]
         for one, finding in enumerate(self.findings):
             if finding.name == "uninitialized-read":
                 lines = {self._line(op) for op in places[one]}
@@ -250,7 +249,7 @@ class _Causes:
 
     def _of_wrong_counts(self, places: Sequence[Sequence[Op]]) -> Iterator[tuple[int, int]]:
         """Pairs of the race that says most, and arrivals that are left over at an mbarrier: it is initialised with too few."""
-        races = [n for n, finding in enumerate(self.findings) if finding.name in _RACES]
+        races = [n for n, finding in enumerate(self.findings) if finding.name in RACES]
         if races and self._waits_at_mbarriers:
             first = min(races, key=lambda n: self._rank(n, places[n]))
             yield from ((first, n) for n, each in enumerate(self.findings) if _is_left_over(each))
@@ -317,7 +316,7 @@ def _with_notes(finding: Finding, others: Sequence[Finding], source: Source) -> 
     def written(each: Finding) -> tuple[object, ...]:
         if each.name in _OF_STEPS:  # those of the other operand are told
             return each.name, each is finding or each.line != finding.line
-        return each.name, source.origin(each.line) or each.line, _written(each, source)
+        return each.name, source.origin(each.line) or each.line, written_lines(each, source)
 
     alike = [each for each in others if written(each) == written(finding)]
     notes = list(finding.notes)
@@ -335,80 +334,3 @@ def _with_notes(finding: Finding, others: Sequence[Finding], source: Source) -> 
             if each.name in _OUTCOMES:
                 notes += [note for note in each.notes if note not in notes]
     return replace(finding, notes=tuple(notes), count=finding.count + sum(each.count for each in alike))
-
-
-# ---- what says nothing new ---------------------------------------------------------------------------------------------
-
-
-@fact
-def waits_for_products(program: Program) -> frozenset[int]:
-    """The lines that wait for asynchronous products, where those end for other warps."""
-    wait = Synchronisation(Mechanism.PRODUCT_GROUP, Role.WAIT)
-    return frozenset(op.line for op in program.ops if op.synchronises == wait)
-
-
-def _without_repetitions(program: Program, source: Source, findings: list[Finding]) -> list[Finding]:
-    """Findings without races of two places of which another one says what is missing: a wait for the copy, which is said once; and
-    without what has not waited for the end of a product, where it has met a product that goes on; without uses of a CTA that may not have
-    begun which no barrier orders either; without proxy fences between places that a race is between: the barrier that it asks for comes
-    after one; without races of a tensor map that lacks a fence; and without races within a warp between lines of the author's text between which warps race, in another copy of a loop."""
-    overwriting = [finding for finding in findings if finding.name == "tile-overwritten"]
-    ends = waits_for_products(program) if overwriting else frozenset()
-    unordered = {line for finding in findings if finding.name in ("race-shared", "missing-wait", "mbarrier-visibility")
-                 for line in (finding.line, *(label.line for label in finding.labels))}  # fmt: skip
-    in_flight = any(not _says_when(finding, ends) for finding in overwriting)
-    waits = {_places(finding) for finding in findings if finding.name in (*_WAITS, "tile-overwritten")}
-    unpublished = {_places(finding) for finding in findings if finding.name == "tensormap-fence"}
-    races = {_places(finding) for finding in findings if finding.name in _RACES}
-    between_warps = {_written(finding, source) for finding in findings if finding.name == "race-shared"}
-    found: dict[tuple[str, int | None, tuple[int, ...]] | int, Finding] = {}
-    for finding in findings:
-        lines = tuple(label.line for label in finding.labels)
-        pair = _places(finding)
-        if finding.name == "race-shared" and pair in waits:
-            continue
-        if finding.name == "missing-proxy-fence" and pair in races:
-            continue
-        if finding.name == "race-global" and pair in unpublished:
-            continue
-        if finding.name == "race-warp" and finding.labels and _written(finding, source) in between_warps:
-            continue
-        if finding.case == NOT_BEGUN and finding.line in unordered:
-            continue  # a barrier of the cluster is what lacks there
-        if in_flight and finding.name == "tile-overwritten" and _says_when(finding, ends):
-            continue  # the product that goes on is known
-        key = (finding.name, finding.line, lines) if finding.name == "missing-wait" and lines else id(finding)
-        found.setdefault(key, finding)
-    return list(found.values())
-
-
-def _places(finding: Finding) -> frozenset[int]:
-    """The lines that a finding is of."""
-    return frozenset((finding.line, *(label.line for label in finding.labels)))
-
-
-def _written(finding: Finding, source: Source) -> frozenset[object]:
-    """The same lines as the author has written them."""
-    return frozenset(source.origin(line) or line for line in _places(finding))
-
-
-def _says_when(finding: Finding, ends: frozenset[int]) -> bool:
-    return any(label.line in ends for label in finding.labels)
-
-
-def without_overflows_of_missing_waits(program: Program, findings: list[Finding]) -> list[Finding]:
-    """One finding where a copy is not waited for, or comes too early, and so an mbarrier is arrived at again too early, which ends the run.
-    What is read before it has come is as bad as that then."""
-    overflows = [finding for finding in findings if finding.name == "mbarrier-overflow"]
-    if not overflows:
-        return findings
-    copies = {op.line for op in program.ops if op.completes_by is Mechanism.MBARRIER}
-    notes = tuple(f"mbarrier-overflow at line {each.line} comes of it, too: {each.message}" for each in overflows)
-    for n, finding in enumerate(findings):
-        comes_early = finding.name in ("missing-wait", "tile-overwritten", "race-shared") and not copies.isdisjoint(
-            _places(finding)
-        )
-        if comes_early or (finding.name == "uninitialized-read" and copies and finding.level != "note"):
-            told = replace(finding, notes=(*finding.notes, *notes), level="error")
-            return [each for each in (*findings[:n], told, *findings[n + 1 :]) if each not in overflows]
-    return findings

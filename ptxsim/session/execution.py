@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim.checks.active_masks import uses_of_active_masks
-from ptxsim.checks.echoes import without_echoes, without_overflows_of_missing_waits
+from ptxsim.checks.covered import without_overflows_of_missing_waits
+from ptxsim.checks.echoes import without_echoes
 from ptxsim.checks.registers import unwritten_reads
 from ptxsim.checks.unfenced import with_writers
 from ptxsim.diagnostic import DOUBTFUL, Finding

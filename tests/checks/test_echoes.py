@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptxsim.checks.echoes import without_overflows_of_missing_waits
+from ptxsim.checks.covered import without_overflows_of_missing_waits
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.session.module import Module
 from tests.helpers import CASES

@@ -33,7 +33,7 @@ from ptxsim.jit.translator import Translator
 Place = tuple[str, int]  # a module, and the line where a statement begins, or that of a function that was translated
 TICK = os.sysconf("SC_CLK_TCK")
 # A test that takes this many times the processor time that it takes without a defect, and some seconds, does not end.
-TIMES, SECONDS = 10, 5
+TIMES, SECONDS = 20, 5
 ASLEEP = 120  # seconds that a process may take, whatever of the processor it gets, beyond as many times its test's
 MEMORY = 6 << 30
 QUICK = 1.0  # seconds of a test of kept text that is tried on all defects

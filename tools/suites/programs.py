@@ -10,10 +10,14 @@ import gzip
 import json
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from suites.common import Options, Tally, spread
+
+if TYPE_CHECKING:
+    from ptxsim import Module
 
 ENGINES = ("both",)
 
@@ -51,7 +55,7 @@ def _recorded(folder: str) -> dict[str, np.ndarray]:
 
 
 @lru_cache(maxsize=2)
-def _module(folder: str, seed: str) -> object:
+def _module(folder: str, seed: str) -> Module:
     from ptxsim import Module
 
     return Module.from_text(gzip.decompress((Path(folder) / f"{seed}.ptx.gz").read_bytes()).decode())
@@ -62,7 +66,7 @@ def one(item: tuple[str, str, int, str, str | None]) -> str:
     folder, seed, number, kind, engine = item
     given, expected = _recorded(folder)[f"input {kind}"], _recorded(folder)[seed][number]
     found = np.zeros_like(expected)
-    kernel = _module(folder, seed).kernel(f"k{number}")  # type: ignore[attr-defined]
+    kernel = _module(folder, seed).kernel(f"k{number}")
     kernel.launch(1, len(given), [given.copy(), found], checks="none", engine=engine)
     wrong = np.argwhere(found != expected)
     if not len(wrong):

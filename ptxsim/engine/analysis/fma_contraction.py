@@ -1,6 +1,6 @@
 """The assembler's contraction: a product that only sums use is computed inside them, with one rounding.
 
-Read from the machine code of ptxas 13.0 for sm_90, and judged by the bits of an H200 (docs/limits.md): mul without rounding modifier,
+Read from the machine code of ptxas 13.0 for sm_90, and judged by the bits of an H200 (tools/data/programs): mul without rounding modifier,
 saturation or guard, whose result is used by add and sub without rounding modifier alone (same type, same .ftz, the product in one
 operand), all in one stretch of straight-line code, disappears into them; so does the product with the reciprocal that div.approx and
 div.full end with. What ptxas makes branches of (facts.branches) ends a stretch. Copies by mov and neg are looked through, what nobody

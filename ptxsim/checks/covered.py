@@ -1,0 +1,87 @@
+"""Findings that others cover, and that say nothing new: of the same two places, or what another one is known to lead to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ptxsim.diagnostic import NOT_BEGUN, Finding
+from ptxsim.engine.program.operation import Program, fact
+from ptxsim.isa.facts import Mechanism, Role, Synchronisation
+from ptxsim.source import Source
+
+RACES = ("race-shared", "race-warp")
+WAITS = ("missing-wait", "cp-async-not-waited")
+
+
+@fact
+def waits_for_products(program: Program) -> frozenset[int]:
+    """The lines that wait for asynchronous products, where those end for other warps."""
+    wait = Synchronisation(Mechanism.PRODUCT_GROUP, Role.WAIT)
+    return frozenset(op.line for op in program.ops if op.synchronises == wait)
+
+
+def without_covered(program: Program, source: Source, findings: list[Finding]) -> list[Finding]:
+    """Findings without races of two places of which another one says what is missing: a wait for the copy, which is said once; and
+    without what has not waited for the end of a product, where it has met a product that goes on; without uses of a CTA that may not have
+    begun which no barrier orders either; without proxy fences between places that a race is between: the barrier that it asks for comes
+    after one; without races of a tensor map that lacks a fence; and without races within a warp between lines of the author's text between which warps race, in another copy of a loop."""
+    overwriting = [finding for finding in findings if finding.name == "tile-overwritten"]
+    ends = waits_for_products(program) if overwriting else frozenset()
+    unordered = {line for finding in findings if finding.name in ("race-shared", "missing-wait", "mbarrier-visibility")
+                 for line in (finding.line, *(label.line for label in finding.labels))}  # fmt: skip
+    in_flight = any(not _says_when(finding, ends) for finding in overwriting)
+    waits = {_places(finding) for finding in findings if finding.name in (*WAITS, "tile-overwritten")}
+    unpublished = {_places(finding) for finding in findings if finding.name == "tensormap-fence"}
+    races = {_places(finding) for finding in findings if finding.name in RACES}
+    between_warps = {written_lines(finding, source) for finding in findings if finding.name == "race-shared"}
+    found: dict[tuple[str, int | None, tuple[int, ...]] | int, Finding] = {}
+    for finding in findings:
+        lines = tuple(label.line for label in finding.labels)
+        pair = _places(finding)
+        if finding.name == "race-shared" and pair in waits:
+            continue
+        if finding.name == "missing-proxy-fence" and pair in races:
+            continue
+        if finding.name == "race-global" and pair in unpublished:
+            continue
+        if finding.name == "race-warp" and finding.labels and written_lines(finding, source) in between_warps:
+            continue
+        if finding.case == NOT_BEGUN and finding.line in unordered:
+            continue  # a barrier of the cluster is what lacks there
+        if in_flight and finding.name == "tile-overwritten" and _says_when(finding, ends):
+            continue  # the product that goes on is known
+        key = (finding.name, finding.line, lines) if finding.name == "missing-wait" and lines else id(finding)
+        found.setdefault(key, finding)
+    return list(found.values())
+
+
+def _places(finding: Finding) -> frozenset[int]:
+    """The lines that a finding is of."""
+    return frozenset((finding.line, *(label.line for label in finding.labels)))
+
+
+def written_lines(finding: Finding, source: Source) -> frozenset[object]:
+    """The same lines as the author has written them."""
+    return frozenset(source.origin(line) or line for line in _places(finding))
+
+
+def _says_when(finding: Finding, ends: frozenset[int]) -> bool:
+    return any(label.line in ends for label in finding.labels)
+
+
+def without_overflows_of_missing_waits(program: Program, findings: list[Finding]) -> list[Finding]:
+    """One finding where a copy is not waited for, or comes too early, and so an mbarrier is arrived at again too early, which ends the run.
+    What is read before it has come is as bad as that then."""
+    overflows = [finding for finding in findings if finding.name == "mbarrier-overflow"]
+    if not overflows:
+        return findings
+    copies = {op.line for op in program.ops if op.completes_by is Mechanism.MBARRIER}
+    notes = tuple(f"mbarrier-overflow at line {each.line} comes of it, too: {each.message}" for each in overflows)
+    for n, finding in enumerate(findings):
+        comes_early = finding.name in ("missing-wait", "tile-overwritten", "race-shared") and not copies.isdisjoint(
+            _places(finding)
+        )
+        if comes_early or (finding.name == "uninitialized-read" and copies and finding.level != "note"):
+            told = replace(finding, notes=(*finding.notes, *notes), level="error")
+            return [each for each in (*findings[:n], told, *findings[n + 1 :]) if each not in overflows]
+    return findings
