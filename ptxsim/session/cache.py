@@ -47,15 +47,17 @@ PLAIN = {  # what a file may hold besides Python's own simple values
     "builtins": {"range", "set", "frozenset"},
 }
 
+Key = tuple[str, Target, int, int | None]  # a kernel, its machine, where variables of the module and of bodies begin
+
 
 class Known:
     """A text's syntax tree, flat bodies and decoded kernels. Raises PtxError, tied to `source`, where it is wrong."""
 
     def __init__(self, source: Source, tree: ast.Module | None = None):
         self.text = source.text if tree is None else None
-        self.programs: dict[tuple[str, Target, int, int | None], Decoded] = {}
+        self.programs: dict[Key, Decoded] = {}
         self._whole = tree
-        self._written: set[tuple[str, Target]] = set()
+        self._written: set[Key] = set()
         self.outline = tree or _read("outline", self.text)
         if self.outline is None or tree is not None:
             self._check(source)
@@ -93,7 +95,7 @@ class Known:
         found = self.programs.get(key)
         if found is None:
             decode = cache(lambda: self._decode(name, legal, target, base, inner_base))
-            parts = _read("program", self.text, name, target.name) if base == FIRST else None
+            parts = _read("program", self.text, *map(str, key))
             if parts is None:
                 found = Decoded(decode().program, decode().linkage, decode)
             else:
@@ -113,18 +115,20 @@ class Known:
         """Write down what a launch of a kernel needs, so that other processes need not read the text; once is enough."""
         if self.text is None or len(self.text) < LONG or self._whole is None:
             return
-        decoded = self.programs.get((name, target, FIRST, None))
-        if decoded is None:
-            return
-        program = decoded.program
-        if isinstance(program, Remembered) or (name, target) in self._written:
-            return
-        self._written.add((name, target))
+        for key, found in list(self.programs.items()):
+            if key[:2] == (name, target) and key not in self._written and not isinstance(found.program, Remembered):
+                self._write_down(key, found)
+
+    def _write_down(self, key: Key, found: Decoded) -> None:
+        assert self.text is not None
+        if not self._written:
+            items = tuple(_without_body(item) if isinstance(item, ast.Function) else item for item in self.ast.items)
+            _write(replace(self.ast, items=items), "outline", self.text)
+        self._written.add(key)
+        program = found.program
         parts = {f.name: getattr(program, f.name) for f in fields(program) if f.name not in ("blocks", "ops")}
         parts["facts"] = {key: value for key, value in program.facts.items() if _plain(key) and _plain(value)}
-        _write((parts, decoded.linkage), "program", self.text, name, target.name)
-        items = tuple(_without_body(item) if isinstance(item, ast.Function) else item for item in self.ast.items)
-        _write(replace(self.ast, items=items), "outline", self.text)
+        _write((parts, found.linkage), "program", self.text, *map(str, key))
 
 
 @dataclass(frozen=True, slots=True)

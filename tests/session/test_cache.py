@@ -11,7 +11,9 @@ import pytest
 
 from ptxsim.diagnostic import PtxError
 from ptxsim.jit.store import ObjectStore
+from ptxsim.machine.memory import FIRST
 from ptxsim.session import cache
+from ptxsim.session.device import Device
 from ptxsim.session.module import Module
 
 TEXT = """
@@ -128,6 +130,26 @@ def test_what_lies_on_disk_makes_no_difference(disk, fault, options):
     assert len(module.ast.entries()[1].body) > 20
 
 
+@pytest.mark.parametrize("before", [1, 4096])
+def test_a_module_that_a_device_has_loaded_is_read_from_disk_too(disk, before):
+    """Its variables, those of bodies too, lie where the device has room, which native code knows."""
+    text = LONG.replace("FAULT", ".global .u32 count; atom.global.add.u32 %r3, [count], 1; add.u32 %r2, %r2, %r3;")
+
+    def on_a_device() -> list[int]:
+        device = Device("sm_80")
+        device.malloc(before)
+        data = device.array(np.zeros(64, np.uint32))
+        kernel = Module.from_text(text).kernel("k")
+        for _ in range(2):
+            device.launch(kernel, 1, 64, [data, 5], shared_mem=32, engine="compiled")
+        return data.tolist()
+
+    expected = on_a_device()
+    parsed = disk()
+    assert on_a_device() == expected
+    assert not parsed
+
+
 def test_short_texts_are_not_written(disk, tmp_path):
     launch(TEXT.replace("FAULT", ""), engine="compiled")
     assert not list((tmp_path / "objects").iterdir())
@@ -153,7 +175,7 @@ class Evil:
 )
 def test_files_make_plain_values_only(disk, capsys, value):
     text = LONG.replace("FAULT", "")
-    for parts in (("outline", text), ("program", text, "k", "sm_80")):
+    for parts in (("outline", text), ("program", text, "k", "sm_80", str(FIRST), "None")):
         cache._store().put(cache._key(*parts), pickle.dumps(value))
     parsed = disk()
     assert launch(text)[0][0] == 3
