@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxsim.engine.program.decode import Decoder
 from ptxsim.engine.program.operation import Program
 from ptxsim.profile.accuracy import Bar, bar_of, bound_by
 from ptxsim.profile.advice import suggestions
@@ -28,7 +27,6 @@ from ptxsim.profile.sass.machine import listing_of, machine_code
 from ptxsim.profile.sass.tools import NoMachineCode
 from ptxsim.profile.sms import Sms, longest_warps
 from ptxsim.profile.timeline import Timeline
-from ptxsim.syntax import ast
 from ptxsim.types import Target
 
 if TYPE_CHECKING:
@@ -45,8 +43,8 @@ class Profile:
 
     def __init__(
         self, program: Program, target: Target, grid: tuple[int, int, int], block: tuple[int, int, int],
-        cluster: tuple[int, int, int], shared_bytes: int, sms: int = 1, pragmas: frozenset[int] = frozenset(),
-        registers: int | None = None, every: int = 1, text: str = "", function: str = "", most: int = MOST, gpu: str | None = None, cubin: Path | None = None,
+        cluster: tuple[int, int, int], shared_bytes: int, sms: int = 1, registers: int | None = None,
+        every: int = 1, text: str = "", function: str = "", most: int = MOST, gpu: str | None = None, cubin: Path | None = None,
     ):  # fmt: skip
         """registers: of a thread, as the assembler says; else the estimate of the lowering, `most` at most. every: only each Nth SM is listened to.
         text, function: what the assembler is given, where there is one. gpu: the machine, if not the target's own. cubin: machine code of the text, to be
@@ -58,7 +56,7 @@ class Profile:
         self.threads = int(np.prod(block))
         self.ctas = int(np.prod(grid))
         self.cluster = int(np.prod(cluster))
-        self.shared_bytes, self.sms, self.pragmas = shared_bytes, sms, pragmas
+        self.shared_bytes, self.sms = shared_bytes, sms
         self.tracer = Tracer(self.program, self.ctas, self.cluster, self.figures, every)
         self.registers, self.most = registers, most
         self.share = 1.0  # of the CTAs of its SM that a replayed one stands for
@@ -68,7 +66,7 @@ class Profile:
     def machine(self) -> MachineProgram:
         """The kernel's machine code."""
         if self._machine is None:
-            self._machine = lowered(self.written, self.target.name, self.pragmas, self.most)
+            self._machine = lowered(self.written, self.target.name, self.most)
             try:
                 listing, marks = listing_of(self.program, self.text, self.function, self.target.name, self.cubin)
                 self._machine = machine_code(self.program, listing, marks, self._machine)
@@ -173,15 +171,3 @@ class Profile:
             for reason in np.flatnonzero(stalls[site, 1 : len(STALLS)]) + 1:
                 row.stalls[STALLS[reason]] = row.stalls.get(STALLS[reason], 0.0) + float(stalls[site, reason])
         return sorted(lines.values(), key=lambda row: -row.waited)
-
-
-def unroll_pragmas(decoder: Decoder) -> frozenset[int]:
-    """Lines of `.pragma "nounroll"` in the functions of a kernel."""
-    return frozenset(
-        statement.line
-        for function in decoder.functions
-        for statement in decoder.bodies.flat(function).statements
-        if isinstance(statement, ast.Directive)
-        and statement.name == "pragma"
-        and "nounroll" in str(statement.arguments)
-    )

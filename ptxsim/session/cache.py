@@ -1,28 +1,32 @@
 """What is known of a PTX text: parsed and decoded once in a process, and of long texts remembered on disk.
 
-What lies on disk beside the native code is just what a launch needs whose instructions are all native: variables, parameters,
-where everything lies, what was found out about the program. As soon as more is needed - a fault, an observer, the slow path -
-the text is parsed and decoded after all. Files are read with an unpickler that makes plain values of ptxsim and nothing else.
+What lies on disk beside the native code is what a launch needs whose instructions are all native (variables, parameters,
+where everything lies, what was found out about the program) and, for when more is needed, the operations. Only who asks for
+the tree has the text parsed. Files are read with an unpickler that makes plain values of ptxsim and nothing else.
 """
 
 from __future__ import annotations
 
+import copyreg
 import hashlib
 import io
 import pickle
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from ptxsim import instructions
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.program.bodies import Bodies
 from ptxsim.engine.program.decode import Decoder
 from ptxsim.engine.program.linkage import Linkage
-from ptxsim.engine.program.operation import Op, Program
+from ptxsim.engine.program.operand import Constant, SharedAddress
+from ptxsim.engine.program.operation import CallSite, Op, Program
+from ptxsim.engine.program.written import blocks_of, rows_of
 from ptxsim.isa import header, module_rules
 from ptxsim.isa.bind import Binder
 from ptxsim.machine.memory import FIRST
@@ -38,9 +42,13 @@ LONG = 10_000  # characters from which on a text is remembered on disk: less is 
 KEPT = 8  # texts that a process remembers
 PLAIN = {  # what a file may hold besides Python's own simple values
     "ptxsim.syntax.ast": {"Module", "Function", "Variable", "Directive", "Alias", "Section"}
-    | {"Integer", "Float", "Name", "Offset", "MaskedAddress", "Negative"},
+    | {"Integer", "Float", "Name", "Offset", "MaskedAddress", "Negative"}
+    | {"Instruction", "Guard", "Address", "Element", "Group", "Not", "Pair", "Sink", "Vector"},
     "msgspec._utils": {"rebuild"},  # makes a node of its class and fields
-    "ptxsim.engine.program.operation": {"FunctionCode", "Passed"},
+    "ptxsim.session.cache": {"_type"},
+    "ptxsim.engine.program.operand": {"Register", "Constant", "Special", "StackAddress", "SharedAddress"}
+    | {"Address", "Vector", "Literal"},
+    "ptxsim.engine.program.operation": {"FunctionCode", "Passed", "CallSite"},
     "ptxsim.engine.program.linkage": {"Linkage", "SymbolPlace"},
     "ptxsim.types": {"Target"},
     "ptxsim.diagnostic": {"Finding", "Label"},
@@ -94,22 +102,27 @@ class Known:
         key = name, target, base, inner_base
         found = self.programs.get(key)
         if found is None:
-            decode = cache(lambda: self._decode(name, legal, target, base, inner_base))
+            decode = partial(self._decode, name, legal, target, base, inner_base)
             parts = _read("program", self.text, *map(str, key))
             if parts is None:
-                found = Decoded(decode().program, decode().linkage, decode)
+                found = decode()
             else:
-                found = Decoded(Remembered(parts[0], decode), parts[1], decode)
+                found = Decoded(Remembered(parts[0], lambda: self._blocks(key, decode)), parts[1])
             self.programs[key] = found
         return found
 
-    def _decode(self, name: str, legal: Target, target: Target, base: int, inner_base: int | None) -> Decoder:
+    def _blocks(self, key: Key, decode: Callable[[], Decoded]) -> list[list[Op]]:
+        instructions.offer_families()
+        with no_collection():
+            rows = _read("operations", self.text, *map(str, key))
+            return decode().program.blocks if rows is None else blocks_of(rows)
+
+    def _decode(self, name: str, legal: Target, target: Target, base: int, inner_base: int | None) -> Decoded:
         function = next(f for f in self.ast.entries() if f.name == name)
         binder = Binder(legal, self.ast.version)
         with no_collection():
             decoder = Decoder(self.bodies, function, binder, target, base=base, inner_base=inner_base)
-            decoder.decode()
-        return decoder
+            return Decoded(decoder.decode(), decoder.linkage)
 
     def remember(self, name: str, target: Target) -> None:
         """Write down what a launch of a kernel needs, so that other processes need not read the text; once is enough."""
@@ -129,32 +142,32 @@ class Known:
         parts = {f.name: getattr(program, f.name) for f in fields(program) if f.name not in ("blocks", "ops")}
         parts["facts"] = {key: value for key, value in program.facts.items() if _plain(key) and _plain(value)}
         _write((parts, found.linkage), "program", self.text, *map(str, key))
+        _write(rows_of(program), "operations", self.text, *map(str, key))
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A kernel decoded for one machine; `decoder` decodes it now if it has only been remembered."""
+    """A kernel decoded for one machine."""
 
     program: Program
     linkage: Linkage
-    decoder: Callable[[], Decoder]
 
 
 class Remembered(Program):
-    """A program whose operations are decoded when they are asked for."""
+    """A program whose operations are read when they are asked for."""
 
-    def __init__(self, parts: dict[str, Any], decoder: Callable[[], Decoder]):
+    def __init__(self, parts: dict[str, Any], read: Callable[[], list[list[Op]]]):
         for name, value in parts.items():
             setattr(self, name, value)
-        self._decoder = decoder
+        self._read = read
 
-    @property
+    @cached_property
     def blocks(self) -> list[list[Op]]:  # type: ignore[override]  # never assigned here
-        return self._decoder().program.blocks
+        return self._read()
 
-    @property
+    @cached_property
     def ops(self) -> list[Op]:  # type: ignore[override]  # never assigned here
-        return self._decoder().program.ops
+        return sorted((op for block in self.blocks for op in block), key=lambda op: op.site)
 
 
 def of_source(source: Source) -> Known:
@@ -205,15 +218,21 @@ def _key(*parts: str) -> str:
     return digest.hexdigest()
 
 
+def _type(name: str) -> ScalarType:
+    return TYPES[name]
+
+
 class _Pickler(pickle.Pickler):
-    def persistent_id(self, value: object) -> str | None:
-        return value.name if isinstance(value, ScalarType) else None
+    dispatch_table = {  # what is not written field by field: types are the ones there are, and what runs have added stays here
+        **copyreg.dispatch_table,
+        ScalarType: lambda value: (_type, (value.name,)),
+        Constant: lambda value: (Constant, (value.value, value.type)),
+        SharedAddress: lambda value: (SharedAddress, (value.value, value.type)),
+        CallSite: lambda value: (CallSite, (value.name, value.address, value.arguments, value.returns)),
+    }
 
 
 class _Unpickler(pickle.Unpickler):
-    def persistent_load(self, name: str) -> ScalarType:
-        return TYPES[name]
-
     def find_class(self, module: str, name: str) -> Any:
         if name in PLAIN.get(module, ()):
             return super().find_class(module, name)

@@ -202,12 +202,12 @@ def _profile(launch: Launch) -> Profile | None:
     if not launch.profiled_sms:
         return None
     from ptxsim.profile.lowering.spills import most_registers
-    from ptxsim.profile.profiler import Profile, unroll_pragmas
+    from ptxsim.profile.profiler import Profile
 
     shared = launch.shared_end - shared_start(launch.target)
     return Profile(
         launch.program, launch.target, launch.grid, launch.block, launch.cluster, shared, launch.profiled_sms,
-        unroll_pragmas(launch.code.decoded.decoder()), launch.registers, launch.every, launch.code.source.text,
+        launch.registers, launch.every, launch.code.source.text,
         launch.code.function.name, most_registers(launch.code.function.directives), launch.gpu, launch.cubin,
     )  # fmt: skip
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from ptxsim.profile.lowering.lower import lower, registers_of
-from ptxsim.profile.profiler import unroll_pragmas
 from tests.profile.kernels import kernel, lowered
 
 IDS = "mov.u32 %r0, %tid.x; ld.param.u64 %d0, [place]; mul.wide.u32 %d1, %r0, 4; add.s64 %d2, %d0, %d1; "
@@ -64,14 +63,13 @@ def test_a_loop_takes_the_registers_of_its_unrolled_copy():
 
 
 def test_a_loop_that_is_not_to_be_unrolled_takes_no_registers_of_copies():
-    loop = kernel(
+    loop = (
         IDS + "mov.u32 %r1, 0; ld.param.u32 %r3, [n];\nL: .pragma \"nounroll\";\nld.global.u32 %r4, [%d2]; ld.global.u32 %r5, [%d2+4096];\n"
         "mad.lo.u32 %r2, %r4, %r5, %r2; add.s64 %d2, %d2, 128; add.u32 %r1, %r1, 1; setp.ne.u32 %p0, %r1, %r3; @%p0 bra L; "
         "st.global.u32 [%d2], %r2;"
     )  # fmt: skip
-    decoded = loop.code("sm_90a").decoded
-    pragmas = unroll_pragmas(decoded.decoder())
-    assert registers_of(decoded.program, "sm_90a", pragmas) < registers_of(decoded.program, "sm_90a")
+    kept, unrolled = (kernel(text).program("sm_90a") for text in (loop, loop.replace("nounroll", "other")))
+    assert registers_of(kept, "sm_90a") < registers_of(unrolled, "sm_90a")
 
 
 def test_of_two_uniform_operands_one_is_in_a_register_and_so_is_a_parameter_from_where_its_block_first_runs():

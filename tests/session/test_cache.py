@@ -120,9 +120,7 @@ def test_what_lies_on_disk_makes_no_difference(disk, fault, options):
     launch(text, engine="compiled", **({"target": options["target"]} if "target" in options else {}))
     parsed = disk()
     assert launch(text, **options) == expected
-    if not fault and options in ({}, {"target": "sm_90"}):
-        assert not parsed, "a plain launch needs no text"
-    assert len(parsed) <= 1
+    assert not parsed, "operations are read from the disk too"
     module = Module.from_text(text)
     assert module.entries == ["other", "k"]
     assert [p.name for p in module.kernel("k").parameters] == ["data", "n"]

@@ -92,7 +92,6 @@ def one(path: str) -> tuple[str, list[Kernel], str]:
     from ptxsim.profile.lowering.lower import lower
     from ptxsim.profile.lowering.regions import merged
     from ptxsim.profile.lowering.spills import most_registers
-    from ptxsim.profile.profiler import unroll_pragmas
     from ptxsim.profile.sass.listing import Listing, read_resources
     from ptxsim.profile.sass.machine import listing_of
     from ptxsim.profile.sass.tools import NoMachineCode, assembled
@@ -110,9 +109,7 @@ def one(path: str) -> tuple[str, list[Kernel], str]:
             plain = Listing()
             read_resources(said, name, plain)
             listing, _ = listing_of(program, module.source.text, name, target)
-            made = lower(
-                program, target, unroll_pragmas(code.decoded.decoder()), most_registers(code.function.directives)
-            )
+            made = lower(program, target, most_registers(code.function.directives))
             rows = [(part.registers, part.spilled) for part in (plain, listing, made)]
             found.append(Kernel(Path(path).name, name, rows[0], rows[1], rows[2]))
     except NoMachineCode as reason:

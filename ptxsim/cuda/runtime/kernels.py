@@ -69,12 +69,9 @@ def dynamic_limit(runtime: Runtime, host: int | None, kernel: Kernel) -> int:
 def registers(runtime: Runtime, host: int, kernel: Kernel) -> int:
     """Registers of a thread, by the cycle model's lowering."""
     from ptxsim.profile.lowering.lower import registers_of
-    from ptxsim.profile.profiler import unroll_pragmas
 
     if host not in runtime.registers:
-        decoded = kernel.code(runtime.target.name).decoded
-        pragmas = unroll_pragmas(decoded.decoder())
-        runtime.registers[host] = registers_of(decoded.program, runtime.target.name, pragmas)
+        runtime.registers[host] = registers_of(kernel.program(runtime.target.name), runtime.target.name)
     return runtime.registers[host]
 
 

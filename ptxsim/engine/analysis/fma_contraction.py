@@ -32,11 +32,14 @@ def contract(program: Program) -> None:
     products = {id(op) for op in program.ops if _is_product(op)}
     if not products:
         return
+    found = [(blocks, [op for number in blocks for op in program.blocks[number]]) for blocks in _stretches(program)]
+    found = [(blocks, ops) for blocks, ops in found if _may_fuse(ops, products)]
+    if not found:
+        return
     live = live_out(program)
     # Where nothing is stored, registers are what is wanted (snippets).
     stores = any(access.writes for op in program.ops for access in op.accesses)
-    for blocks in _stretches(program):
-        ops = [op for number in blocks for op in program.blocks[number]]
+    for blocks, ops in found:
         after = live[blocks[-1]] if live is not None else None
         dead = _dead(ops, after) if stores and after is not None else set()
         values = _Stretch(ops, products, after, dead).values
@@ -57,6 +60,17 @@ def _stretches(program: Program) -> Iterator[list[int]]:
             run = []
     if run:
         yield run
+
+
+def _may_fuse(ops: list[Op], products: set[int]) -> bool:
+    """Whether a sum comes after a product of its type: all else is not worth looking at."""
+    multiplied = set[object]()
+    for op in ops:
+        if id(op) in products:
+            multiplied.add(op.bound.modifiers.get("type"))
+        elif multiplied and op.bound.modifiers.get("type") in multiplied and _is_loose(op, "+", "-"):
+            return True
+    return False
 
 
 def _is_product(op: Op) -> bool:
@@ -107,7 +121,7 @@ class _Value:
             op = ops[use.place]
             is_difference = op.facts.operators == ("-",)
             signs = use.is_negated ^ (is_difference and use.operand == 1), is_difference and use.operand == 0
-            definition = _with_effect(FUSED[str(op.bound.modifiers["type"])][signs], op.facts)
+            definition = with_effect(FUSED[str(op.bound.modifiers["type"])][signs], op.facts)
             op.wants = {name: op.bound.modifiers.get(name) for name in definition.wants}
             op.definition, op.sources = definition, (*factors, op.sources[1 - use.operand])
 
@@ -275,10 +289,19 @@ def _keep_factors(program: Program, product: Op) -> tuple[Operand, ...]:
         program.slots.append(type)
         program.slot_names.append(f"factor {name}")
     product.destinations += tuple(kept)
-    product.definition = _with_effect(product.facts.factors, product.facts)
+    product.definition = with_effect(product.facts.factors, product.facts)
     return tuple(kept)
 
 
 @cache
-def _with_effect(effect: Callable[..., object], facts: Facts) -> Definition:
+def with_effect(effect: Callable[..., object], facts: Facts) -> Definition:
+    """What an operation of these facts is when contraction has given it another effect."""
     return Definition(effect, facts)
+
+
+def effects_of(facts: Facts) -> Iterator[Callable[..., object]]:
+    """The effects that contraction may give an operation."""
+    if facts.factors is not None:
+        yield facts.factors
+    for by_signs in FUSED.values():
+        yield from by_signs.values()

@@ -125,6 +125,8 @@ class _FunctionDecoder:
                 self.labels[statement.name] = len(program.blocks) - 1
             elif isinstance(statement, ast.Instruction):
                 self._instruction(statement)
+            elif isinstance(statement, ast.Directive) and "nounroll" in str(statement.arguments):
+                program.nounroll.add(statement.line)
         last = program.blocks[-1] or (program.blocks[-2] if len(program.blocks) - entry > 1 else [])
         ends = last and last[-1].leads_away and last[-1].guard is None
         labelled = any(block == len(program.blocks) - 1 for block in self.labels.values())

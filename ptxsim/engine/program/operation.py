@@ -34,7 +34,6 @@ class Op:
     aligned: bool = False
     targets: tuple[int, ...] = ()
     call: CallSite | None = None
-    run: object = None  # what the interpreter made of it
 
     @property
     def facts(self) -> Facts:
@@ -188,6 +187,7 @@ class Program:
     function_addresses: dict[str, int] = field(default_factory=dict)
     stack_bytes: int = 0  # of local memory that is for variables and calls
     local_bytes: int = 0  # that and what alloca gives from
+    nounroll: set[int] = field(default_factory=set)  # lines of `.pragma "nounroll"`
     facts: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False)
 
 

@@ -58,9 +58,9 @@ def balance(ops: list[MachineOp]) -> None:
 class Lowering(Assembly):
     """Lowers one program."""
 
-    def __init__(self, program: Program, target: str, pragmas: frozenset[int], most: int):
+    def __init__(self, program: Program, target: str, most: int):
         super().__init__(program, target)
-        self.pragmas, self.allowed = pragmas, most
+        self.allowed = most
         self.homes: dict[int, list[int]] = {}  # block -> sites of values that are made there, wherever PTX makes them
         self.counted: set[int] = set()  # copies of loops whose turns the text does not tell
         self.shared_home: set[int] = set()  # blocks that make the base address of shared memory
@@ -154,7 +154,7 @@ class Lowering(Assembly):
 
     def _unroll(self, blocks: list[MachineBlock]) -> dict[int, list[int]]:
         """Append copies of loop bodies; block -> numbers of its copies, largest first."""
-        barred = unroll.forbidden(self.program, self.pragmas)
+        barred = unroll.forbidden(self.program)
         variants: dict[int, list[int]] = {}
         for number in range(len(self.program.blocks)):
             if number in barred:
@@ -302,23 +302,20 @@ def _reached(called: dict[str, set[str]], name: str) -> set[str]:
     return found
 
 
-def lower(
-    program: Program, target: str = "sm_90a", pragmas: frozenset[int] = frozenset(), most: int = MOST
-) -> MachineProgram:
-    """Machine code of a program, as far as time is concerned. `pragmas`: lines of `.pragma "nounroll"`. most: registers that a thread
-    may have."""
-    return Lowering(program, target, pragmas, most).lower()
+def lower(program: Program, target: str = "sm_90a", most: int = MOST) -> MachineProgram:
+    """Machine code of a program, as far as time is concerned. most: registers that a thread may have."""
+    return Lowering(program, target, most).lower()
 
 
 @fact
-def lowered(program: Program, target: str, pragmas: frozenset[int] = frozenset(), most: int = MOST) -> MachineProgram:
+def lowered(program: Program, target: str, most: int = MOST) -> MachineProgram:
     """`lower` of a program with its blocks merged, as every launch that is timed needs it."""
-    return lower(merged(program), target, pragmas, most)
+    return lower(merged(program), target, most)
 
 
-def registers_of(program: Program, target: str, pragmas: frozenset[int] = frozenset()) -> int:
+def registers_of(program: Program, target: str) -> int:
     """Registers that a thread of a program takes, as far as the lowering can tell."""
-    return lowered(program, target, pragmas, MOST).registers
+    return lowered(program, target, MOST).registers
 
 
 def has_cost(form: Form, target: Target | None = None) -> bool:

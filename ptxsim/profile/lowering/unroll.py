@@ -87,12 +87,12 @@ def last_writer(flow: DefUse, source: list[Op], slot: int) -> Op | None:
     return next((op for op in reversed(source) if slot in flow.writes[op.site]), None)
 
 
-def forbidden(program: Program, pragmas: frozenset[int]) -> set[int]:
+def forbidden(program: Program) -> set[int]:
     """Blocks with a line of `.pragma "nounroll"` before their end."""
     found, before = set(), 0
     for number, block in enumerate(program.blocks):
         if block:
-            if any(before < line <= block[-1].line for line in pragmas):
+            if any(before < line <= block[-1].line for line in program.nounroll):
                 found.add(number)
             before = block[-1].line
     return found

@@ -45,7 +45,7 @@ def resources_of(program: Program, text: str, function: str, target: str, most: 
         read_resources(said_of(marked(text, program.ops)[0], target), function, found)
     if found.registers:
         return found.registers, found.stack
-    return lowered(program, target, frozenset(), most).registers, 0
+    return lowered(program, target, most).registers, 0
 
 
 def machine_code(

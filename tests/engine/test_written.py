@@ -1,0 +1,56 @@
+"""Operations that have been written down are the ones that were decoded, whatever there is in them."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from ptxsim.diagnostic import PtxError
+from ptxsim.engine.program.identity import program_text
+from ptxsim.engine.program.operation import Program
+from ptxsim.engine.program.written import blocks_of, rows_of
+from ptxsim.session import cache
+from ptxsim.session.module import Module
+
+CASES = Path(__file__).parents[1] / "cases"
+
+
+def again(program: Program) -> cache.Remembered:
+    file = io.BytesIO()
+    cache._Pickler(file, 5).dump(rows_of(program))
+    file.seek(0)
+    parts = {"name": program.name, "slots": program.slots, "facts": {}}
+    return cache.Remembered(parts, lambda: blocks_of(cache._Unpickler(file).load()))
+
+
+@pytest.mark.thin(4)
+@pytest.mark.parametrize("folder", sorted(path.name for path in CASES.iterdir() if any(path.glob("*.ptx"))))
+def test_operations_are_the_same(folder):
+    known = 0
+    for path in (CASES / folder).glob("*.ptx"):
+        try:
+            module = Module.from_file(path)
+            programs = [module.kernel(name).program() for name in module.entries]
+        except PtxError:  # which the case is about
+            continue
+        for program in programs:
+            read = again(program)
+            assert program_text(read) == program_text(program)
+            for one, other in zip(read.ops, program.ops, strict=True):
+                assert one.definition is other.definition
+                assert one.bound.form is other.bound.form
+                assert repr((one.bound, one.wants, one.call)) == repr((other.bound, other.wants, other.call))
+            known += 1
+    assert known
+
+
+def test_what_a_run_adds_is_not_written():
+    program = Module.from_text(
+        ".version 8.0 .target sm_80 .address_size 64 .visible .entry k() { .reg .b32 %r<2>; .reg .f32 %f<2>; "
+        "mov.u32 %r0, 7; mov.f32 %f0, 0f3F800000; ret; }"
+    ).kernel()
+    program.launch(1, 32, [], engine="interpreter")
+    before, read = program.program(), again(program.program())
+    assert before.ops[0].sources[0]._lanes
+    assert not read.ops[0].sources[0]._lanes
+    assert read.ops[0].sources[0].lanes.tolist() == before.ops[0].sources[0].lanes.tolist()
