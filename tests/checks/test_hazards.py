@@ -11,7 +11,7 @@ from mutants.programs import programs
 
 CASES = Path(__file__).parents[1] / "cases"
 PROGRAMS = (
-    "bulk/round_trip", "clusters/remote_store", "cp_async/groups", "mbarrier/ring", "order/causality", "tensor_copy/read_by_wgmma",
+    "bulk/round_trip", "clusters/remote_store", "cp_async/groups", "dependents/the_one_between_waits", "mbarrier/ring", "order/causality", "tensor_copy/read_by_wgmma",
 )  # fmt: skip
 
 

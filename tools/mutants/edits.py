@@ -65,6 +65,7 @@ class _Place:
     candidate: Candidate
     guard: str  # as written
     written: str  # its operands
+    body: int  # where the first statement of its function begins
 
     def replaced(self, kind: str, new: str, whole: bool = True) -> Mutant:
         """The statement written otherwise, with its guard unless all of it is replaced."""
@@ -96,6 +97,7 @@ def mutants(source: Source) -> list[Mutant]:
         starts.append(starts[-1] + len(line) + 1)
     found: list[Mutant] = []
     for function in module.ast.functions():
+        body = 0
         for statement in statements(function.body or ()):
             candidates = binder.match(statement.opcode)
             if not isinstance(candidates, list):
@@ -106,16 +108,27 @@ def mutants(source: Source) -> list[Mutant]:
             written = source.text[opcode + len(statement.opcode) : stop - 1]
             facts = candidates[0].form.definition.facts
             guard = source.text[start:opcode]
-            found += _of(_Place(statement, start, opcode, stop, facts, candidates[0], guard, written))
+            body = body or start
+            found += _of(_Place(statement, start, opcode, stop, facts, candidates[0], guard, written, body))
     return sorted(found, key=lambda mutant: (mutant.line, mutant.kind))
 
 
 def _of(place: _Place) -> Iterator[Mutant]:
     meeting = place.facts.synchronises
+    if place.facts.family == "griddepcontrol":
+        yield from _between_grids(place)
     if meeting is not None:
         yield from _deleted(place, meeting.mechanism, meeting.role)
         yield from _counts(place, meeting.mechanism, meeting.role)
     yield from _weakened(place)
+
+
+def _between_grids(place: _Place) -> Iterator[Mutant]:
+    """A wait for the grids before left out; the grids after let begin as soon as the kernel does (the first such instruction counts)."""
+    if place.candidate.modifiers["action"] == "wait":
+        yield place.replaced("grid wait deleted", "")
+    else:
+        yield Mutant("grids begun at once", place.statement.line, place.body, place.body, f"{place.statement.opcode}; ", place.start, place.guard)  # fmt: skip
 
 
 def _deleted(place: _Place, mechanism: Mechanism, role: Role) -> Iterator[Mutant]:

@@ -8,9 +8,10 @@ from ptxsim.checks.order.cells import ALL, ANY, COPIES, FETCHES, LEARNS, MIXED, 
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.edges import synchronise
 from ptxsim.checks.order.global_lines import spread
+from ptxsim.checks.order.hearsay import take_data
 from ptxsim.checks.order.log import settle
 from ptxsim.checks.order.proxies import see_copies
-from ptxsim.checks.order.sites import CP_ASYNC, LATER, REDUCES, STRONG, TOGETHER, WARPGROUP
+from ptxsim.checks.order.sites import CP_ASYNC, LATER, REDUCES, STRONG, TAKEN, TOGETHER, WARPGROUP
 from ptxsim.checks.order.slots import far_line, place_granules
 from ptxsim.checks.order.state import LINE_BITS, NONE, PAGE_BITS, Order
 from ptxsim.checks.order.touches import land, touch
@@ -87,6 +88,8 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
             o, slot, warp, addresses, mask, width, site, how, together, False, o.cells, o.reads, o.updates, o.lines, copier,
             found,
         )  # fmt: skip
+    if bits & TAKEN and is_global:
+        take_data(o, slot, warp, record, site, found)
     if bits & STRONG and not by_proxy:
         synchronise(o, slot, warp, addresses, mask, site, how, is_global)
     return True

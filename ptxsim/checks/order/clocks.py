@@ -32,6 +32,11 @@ def passing_row(o: Order, slot: int, number: int) -> int:
     return barrier_row(o, slot, number) + int(o.come.shape[1])
 
 
+def scratch_row(o: Order, slot: int) -> int:
+    """A row that holds nothing from one use to the next: the last."""
+    return (slot + 1) * int(o.n[ROWS]) - 1
+
+
 def row_of(o: Order, slot: int, unit: int) -> int:
     """The row of a lane."""
     return first_row(o, slot, unit >> 5) + int(o.row_of[slot, unit])

@@ -18,9 +18,10 @@ from ptxsim.checks.order.clocks import (
     waiting_row,
 )
 from ptxsim.checks.order.entries import begun, entry_at, owner_of, reach, relaxed_at, release_into, take_from
+from ptxsim.checks.order.hearsay import hear, say
 from ptxsim.checks.order.proxies import waited
-from ptxsim.checks.order.sites import ACQUIRES, LOOKS, PART, RELEASES, SCOPE, WORD
-from ptxsim.checks.order.state import COVER_SCOPE, COVERED, CTAS, EDGES, NONE, NOW, TENSOR, WARPS, Order
+from ptxsim.checks.order.sites import ACQUIRES, FOLLOWED, LOOKS, PART, RELEASES, SCOPE, WORD
+from ptxsim.checks.order.state import COVER_SCOPE, COVERED, CTAS, EDGES, HEARS, NONE, NOW, TENSOR, WARPS, Order
 from ptxsim.jit.body import Array
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Scope
@@ -217,6 +218,8 @@ def synchronise(
         if how & READS:
             waited(o, slot, warp, part)
             acquire_at(o, slot, warp, part, key, since, scope, bits & ACQUIRES != 0)
+            if bits & FOLLOWED:
+                hear(o, slot, warp, part, key, since, site)
         if how & READS and how & WRITES and bits & ACQUIRES and bits & RELEASES and part & part - 1:
             take_turns(o, slot, warp, part)
         if how & WRITES:
@@ -224,6 +227,8 @@ def synchronise(
             if bits & LOOKS and not bits & RELEASES:
                 part = 0  # who reads the value cannot tell it from the one before: it may be that one, and nothing else is handed on
             release_at(o, slot, warp, part, key, since, scope, bits & RELEASES != 0, goes_on)
+            if o.n[HEARS] and is_global:
+                say(o, slot, warp, part, key, since, goes_on)
 
 
 def take_turns(o: Order, slot: int, warp: int, lanes: int) -> None:

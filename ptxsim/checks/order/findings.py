@@ -17,6 +17,7 @@ from ptxsim.checks.order.cells import (
     AHEAD,
     EARLY,
     FREED,
+    HEARSAY,
     LEFT,
     MIXED,
     NOT_CONSTANT,
@@ -91,6 +92,7 @@ def findings_of(
     unseen: dict[int, list[Use]] = {}  # uses of mbarriers by the site that initialises them
     waits: list[Problem] = []
     unfenced: list[Problem] = []
+    hearsay: list[Problem] = []
     early: list[Problem] = []
     mixed: dict[int, list[Problem]] = {}  # by site
     met: dict[tuple[int, int], tuple[int, tuple[int, ...]]] = {}
@@ -130,6 +132,8 @@ def findings_of(
             unseen.setdefault(other, []).append((site, count, row))
         elif what == UNWAITED:
             waits.append((what, site, other))
+        elif what == HEARSAY:
+            hearsay.append((what, site, other))
         elif what != RACE_IN_WARP or frozenset((site, other)) not in between_warps:
             key = what, max(site, other), min(site, other)  # whichever came first
             times, first = pairs.get(key, (0, row))
@@ -152,6 +156,12 @@ def findings_of(
     for keys in by_cause(program, unfenced):
         times, first = sum(problems[key][0] for key in keys), problems[keys[0]][1]
         finding = objects.unfenced(program, *keys[0][1:], times, first, warps)
+        found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
+    if any(key[0] in (RACE, RACE_IN_GLOBAL) for key in problems):
+        hearsay = []  # for want of the same barrier or fence
+    for keys in by_cause(program, hearsay):
+        times, first = sum(problems[key][0] for key in keys), problems[keys[0]][1]
+        finding = _by_hearsay(program, *keys[0][1:], times, first, warps, cta_of)
         found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
     ends = {key for key in pairs if _end(program, key) is not None}
     for keys in by_cause(program, ends):
@@ -330,6 +340,24 @@ def _not_constant(program: Program, site: int, other: int, count: int, row: tupl
         labels=(Label.at(before, "written here"),),
         notes=(".nc loads take memory for constant as long as the kernel runs: no barrier and no fence orders them",),
         help="load it without .nc (in CUDA: neither __ldg, nor const with __restrict__)",
+    )  # fmt: skip
+
+
+def _by_hearsay(
+    program: Program, site: int, other: int, count: int, row: tuple[int, ...], warps: int, cta_of: Callable[[int], int]
+) -> Finding:
+    op, store, flag = program.ops[site], program.ops[other], program.ops[row[6]]
+    cta = cta_of(row[7] // warps)
+    return Finding(
+        "race-global",
+        f"{op.opcode} takes what CTA {cta} has stored at {row[3]:#x} to be there because of the flag that {flag.opcode} of line {flag.line} has "
+        "read, but nothing orders that store and the flag's",
+        op.line, op.column, len(op.opcode), level="warning", count=count, warp=row[5],
+        labels=(Label.at(store, "stored here"), Label.at(flag, "the flag is seen here")),
+        notes=("volatile and relaxed accesses are no race, and their order is not that of other threads: the value may be the one before",),
+        help=f"after line {store.line}, and after a barrier if another thread sets the flag, put a fence (fence.acq_rel.gpu; in CUDA __threadfence()), or set the flag "
+        "with .release.gpu",
+        fixes=(beside(store, "after", "fence.acq_rel.gpu;"),),
     )  # fmt: skip
 
 

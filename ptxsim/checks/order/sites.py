@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ptxsim.checks.ignored_waits import ignored_waits
-from ptxsim.checks.order.tickets import decided_stores
+from ptxsim.checks.order.followed import followed_reads
+from ptxsim.checks.order.tickets import decided
 from ptxsim.engine.program.operand import Constant
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import AccessKind, Mechanism, Proxy, Role, Scope
@@ -31,6 +32,8 @@ SIZE = 22  # where the three bits of the size of a strong access begin: 1 + log2
 PART = 33554432  # a strong access to part of a word, which counts as one of the word
 VOTES = 134217728  # at a barrier whose threads hand each other a predicate
 LOOKS = 67108864  # an atomic that leaves memory as it is
+FOLLOWED = 268435456  # a strong read of a flag
+TAKEN = 536870912  # a strong read of data, which is taken to be there (see followed)
 
 WORD = 4  # bytes
 
@@ -43,8 +46,12 @@ _SCOPES = {
 @fact
 def site_bits(program: Program) -> tuple[int, ...]:
     """The bits of every operation."""
-    ignored, decided = ignored_waits(program), decided_stores(program)
-    bits = [_bits(op) | IGNORED * (op.site in ignored) | DECIDED * (op.site in decided) for op in program.ops]
+    ignored, stores = ignored_waits(program), decided(program, AccessKind.WRITE)
+    flags, data = followed_reads(program)
+    bits = [
+        _bits(op) | IGNORED * (op.site in ignored) | DECIDED * (op.site in stores) | FOLLOWED * (op.site in flags) | TAKEN * (op.site in data)
+        for op in program.ops
+    ]  # fmt: skip
     if any(map(_swaps_words, program.ops)):
         bits = [_of_word(b) for b in bits]
     widest = max((b >> SCOPE & 3 for b in bits if b & COVERS), default=0)

@@ -14,6 +14,7 @@ from ptxsim.checks.order.sites import (
     LATER,
     SCOPE,
     STRONG,
+    TAKEN,
     TENSORS,
     UNORDERED,
     UPDATES_GLOBAL,
@@ -30,8 +31,8 @@ from ptxsim.machine.pages import Spare
 (
     NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, THREADS, FREE,
     INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, INITS, PRODUCTS, AGREED_IN_SHARED, PASSES, COVER_SCOPE,
-    TENSOR, LOG_FROM, STRAYED, AWAITED, AWAITS, SIGNALS, BEGUN, NUMBERS,
-) = range(40)  # fmt: skip
+    TENSOR, LOG_FROM, STRAYED, AWAITED, AWAITS, SIGNALS, BEGUN, HEARS, NUMBERS,
+) = range(41)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
 # of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
@@ -47,6 +48,7 @@ from ptxsim.machine.pages import Spare
 # STRAYED: how often what was to be left as it is (Order.left) has been written all the same.
 # AWAITED: the column that says whether a thread has waited for the grids before, 0 where none may still run; AWAITS, SIGNALS: how often
 # griddepcontrol.wait and .launch_dependents have been executed, BEGUN: the latter by threads that know of no wait (see dependents).
+# HEARS: whether it is kept what flags say that release nothing (see hearsay).
 
 BARRIERS = 16
 RING = 16  # products of a warpgroup whose ends are remembered
@@ -58,6 +60,7 @@ NONE, OVER = -1, -2  # OVER: in place of a slot, of CTAs that have ended
 LINE_BITS, PAGE_LINES = 7, 7  # bytes of a line, lines of a page of global memory
 PAGE_BITS = LINE_BITS + PAGE_LINES
 HOLDS_READS, HOLDS_WRITE = 1, 2  # of a line of global memory that says what has been done to it, and not its granules
+HEARD = 256  # flags that threads of a cluster have seen of late
 LOG = 2048  # reads of shared memory in the log
 NEAR_WAYS, FAR_WAYS = 2, 2  # places for accesses from other CTAs of a cluster; per granule of global memory
 MARGIN = 80  # free places with which a record can be worked off
@@ -67,6 +70,7 @@ BY_SLOT = (
     "start", "threads", "live", "uniform", "row_of", "clock", "floor", "own", "far", "fence_row", "fence_time", "fence_scope",
     "landing", "over", "waits", "landed", "landed_by", "covered_at", "need", "phase", "passing", "come", "came", "pending", "cells",
     "reads", "updates", "lines", "warps", "tensors", "sent", "relaxed",
+    "heard", "heard_count", "heard_clock", "heard_far",
 )  # fmt: skip
 BY_LINE, BY_GRANULE = ("far_lines", "far_ways"), ("far_cells", "far_reads", "far_updates")  # of global memory
 PAGES_AT_FIRST, GRANULES_AT_FIRST = 2048, 2048  # pages of global memory, and those with granules
@@ -105,6 +109,8 @@ LOGGED_READ = record(("time", "i4"), ("own", "i4"), ("lanes", "u4"), ("together"
 USE = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"), ("core", "i4"))
 # Of copies out of the shared memory of a CTA that complete on mbarriers: bytes that they have yet to read, when the last was over, where.
 SENT = record(("bytes", "i8"), ("time", "i4"), ("site", "i4"))
+# A flag that a thread has seen: which thread, when and where, the entry of what is said there, and when that was.
+SEEN = record(("unit", "i4"), ("time", "i4"), ("site", "i4"), ("place", "i4"), ("said", "i4"))
 # What has been released at an address: for whom, when a chain of writes that hand it on was last continued, by threads of which
 # cluster (home) and by which CTA; its row, and a snapshot of that; mixed: threads of several clusters have released there.
 ENTRY = record(
@@ -178,6 +184,12 @@ class Arrays(NamedTuple):
     signalled: Array  # by CTA: up to when what its threads have done comes before the next grid begins (see dependents)
     prior: Array  # what grids before, which may still run, have accessed (see dependents): by address, one grid after the other
     grids: Array  # of each of them: its first row there, the one after its last, whether it may still run after a wait
+    heard: Array  # by slot: flags that its threads have seen (see hearsay)
+    heard_count: Array  # by slot: how many
+    heard_clock: (
+        Array  # by slot and flag: what its writers knew and had done; then what the reader knows, or may by a fence
+    )
+    heard_far: Array
     published: Array  # by thread of the grid, as granules of global memory name it, if COPYING
 
 
@@ -217,6 +229,8 @@ def begin(
     n = np.zeros(NUMBERS, np.int64)
     n[[CTAS, WARPS, UNITS, SHIFT, CELLS]] = ctas, warps, units, 2, cells
     n[COVERED] = threads * covers
+    n[HEARS] = n[EDGES] = any(bits & TAKEN for bits in sites)
+    heard = HEARD * int(n[HEARS])
     n[AWAITED] = (2 if covers else 1) * threads if awaits else 0
     n[PASSES] = covers and not any(bits & UNORDERED for bits in sites)
     n[COVER_SCOPE] = min((bits >> SCOPE & 3 for bits in sites if bits & COVERS), default=Scope.SYS)
@@ -252,6 +266,7 @@ def begin(
         zeros((4 * MARGIN, columns), np.int32), np.full(clusters, NONE, np.int32), zeros(columns, np.int32),
         zeros(LANES, np.int32), np.zeros((0, 2), np.int64) if left is None else left,
         np.full(grid if signals else 0, UNSIGNALLED, np.int32), np.zeros((0, 6), np.int64) if prior is None else prior, np.zeros((0, 3), np.int64) if grids is None else grids,
+        zeros((slots, heard), SEEN), zeros(slots, np.int32), zeros((slots * 2 * heard, units), np.int32), zeros((slots * 2 * heard, columns), np.int32),
         zeros(clusters * units if n[COPYING] else 1, PUBLISHED),
     )  # fmt: skip
 

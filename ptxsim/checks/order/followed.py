@@ -1,0 +1,109 @@
+"""Which strong reads of global memory are of flags, and which of data, by what becomes of their values.
+
+A flag decides how its thread goes on: a loop looks at it until it is set, or an atomic's result is compared with a number (the last
+CTA). Data that no loop waits for goes into other memory: who reads it takes it to be there.
+"""
+
+from __future__ import annotations
+
+from ptxsim.checks.order.tickets import decided
+from ptxsim.engine.analysis.control_flow import ControlFlow, control_flow
+from ptxsim.engine.analysis.def_use import DefUse, def_use, slots_of, writes
+from ptxsim.engine.program.operand import Address, Constant
+from ptxsim.engine.program.operation import Op, Program
+from ptxsim.isa.facts import AccessKind
+
+
+def followed_reads(program: Program) -> tuple[set[int], set[int]]:
+    """The sites of reads of flags, and of data; none of either where the program has not both."""
+    blocks = [op for block in program.blocks for op in block]
+    reads = [op for op in blocks if _is_strong(op, "reads") and op.destinations]
+    loads = [op for op in reads if op.accesses[0].kind is AccessKind.READ and op.accesses[0].order != "acquire"]
+    if not loads or not any(_is_strong(op, "writes") and op not in reads for op in blocks):
+        return set(), set()
+    flow, graph = def_use(program), control_flow(program)
+    awaited, flags, data = set[int](), set[int](), set[int]()
+    told = decided(program, AccessKind.READ)
+    for op in reads:
+        values, tests = _made_of(program, flow, op)
+        if _ends_a_loop(program, flow, graph, op, values):
+            awaited.add(op.site)
+            if op.accesses[0].kind is AccessKind.READ or _writes_constants(op):
+                flags.add(op.site)
+        elif op.accesses[0].kind is AccessKind.ATOMIC and not op.accesses[0].compares and tests:
+            flags.add(op.site)  # of the last one
+    for op in loads:
+        if op.site not in awaited and _is_stored(program, flow, op):
+            data.add(op.site)
+    if not flags & awaited:  # what the last one reads, it reads as the last one
+        data &= told
+    return (flags, data) if flags and data else (set(), set())
+
+
+def _is_strong(op: Op, what: str) -> bool:
+    return any(access.order != "weak" and access.space == "global" and getattr(access, what) for access in op.accesses)
+
+
+def _is_plain(op: Op) -> bool:
+    """Whether an operation makes values of values, of other lanes too."""
+    return not op.accesses and op.call is None and not op.leads_away
+
+
+def _made_of(program: Program, flow: DefUse, op: Op) -> tuple[set[int], bool]:
+    """The values that are made of what an operation brings, and whether one of them is tested for being equal to another."""
+    values, tests, size = set(flow.writes[op.site]), False, -1
+    while size != len(values):
+        size = len(values)
+        for each in program.ops:
+            if each.site in flow.reads and _is_plain(each) and not values.isdisjoint(flow.reads[each.site]):
+                values.update(flow.writes[each.site])
+                tests = tests or (each.family == "setp" and each.words["cmp"] in ("eq", "ne"))
+    return values, tests
+
+
+def _ends_a_loop(program: Program, flow: DefUse, graph: ControlFlow, op: Op, values: set[int]) -> bool:
+    """Whether a loop around an operation ends as one of some values says."""
+    block = flow.block_of[op.site]
+    for head, tail in graph.back_edges:
+        body = graph.loop_body(head, tail)
+        for number in body if block in body else ():
+            last = program.blocks[number][-1]
+            if not body.issuperset(graph.successors[number]) and not values.isdisjoint(flow.reads[last.site]):
+                return True
+    return False
+
+
+def _is_stored(program: Program, flow: DefUse, op: Op) -> bool:
+    """Whether what an operation brings goes into memory by arithmetic alone, which no comparison is."""
+    values, size = set(flow.writes[op.site]), -1
+    while size != len(values):
+        size = len(values)
+        for each in program.ops:
+            if each.site not in flow.reads or values.isdisjoint(flow.reads[each.site]):
+                continue
+            if any(access.writes for access in each.accesses):
+                if not _only_places(flow, each, values):
+                    return True
+            elif _is_plain(each) and not _makes_predicates(program, each):
+                values.update(flow.writes[each.site])
+    return False
+
+
+def _only_places(flow: DefUse, op: Op, values: set[int]) -> bool:
+    """Whether some values are addresses of an operation, and nothing else in it."""
+    at = 0
+    for source in op.sources:
+        slots = flow.reads[op.site][at : at + len(slots_of([source]))]
+        at += len(slots)
+        if not isinstance(source, Address) and not values.isdisjoint(slots):
+            return False
+    return True
+
+
+def _makes_predicates(program: Program, op: Op) -> bool:
+    return all(program.slots[slot].kind == "predicate" for slot in writes(op))
+
+
+def _writes_constants(op: Op) -> bool:
+    """Whether an atomic puts constants there, or changes by them: a lock is taken so, not a place of data."""
+    return all(isinstance(source, Address | Constant) for source in op.sources)
