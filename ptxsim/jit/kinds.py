@@ -155,5 +155,8 @@ def signature_of(value: Any) -> Any:
         return type(value)
     kept = getattr(value, "__dict__", {})
     if "signature" not in kept:
-        kept["signature"] = (type(value), *map(signature_of, value))
+        kept["signature"] = _SIGNATURES.setdefault((type(value), *map(signature_of, value)), object())
     return kept["signature"]
+
+
+_SIGNATURES: dict[Any, object] = {}  # in place of those of tuples, which take long to compare and to hash

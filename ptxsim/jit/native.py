@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from ptxsim.jit import kinds
 from ptxsim.jit.compiler import FEW_PASSES, PASSES, Jit, full_name, shared
@@ -51,7 +51,8 @@ class Entry:
 
     def __init__(self, function: Callable[..., Any], given: tuple[Kind, ...], checked: bool, jit: Jit):
         self.kinds, self.jit = given, jit
-        self.arguments = struct.Struct("=" + "".join(map(_codes, given)))
+        self.packers = [struct.Struct("=" + _codes(kind)) for kind in given]
+        self.size = 8 * FIRST_ARGUMENT + sum(packer.size for packer in self.packers)
         name = full_name(function)
         if (
             name.startswith("ptxsim.") and not checked
@@ -84,11 +85,8 @@ class Entry:
         return size
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
-        block = ctypes.create_string_buffer(8 * FIRST_ARGUMENT + self.arguments.size)
-        numbers: list[Any] = []
-        for kind, value in zip(self.kinds, args):
-            _flatten(kind, value, numbers)
-        self.arguments.pack_into(block, 8 * FIRST_ARGUMENT, *numbers)
+        words = b"".join(map(_packed, self.packers, self.kinds, args))
+        block = ctypes.create_string_buffer(_EMPTY_HEAD + words, self.size)
         if self.left:
             began = time.perf_counter()
             self.run(block)
@@ -120,7 +118,7 @@ _SYMBOL = "body_of_all"  # in place of a symbol, in text
 # Seconds that quick code runs before careful code is made, per byte of its object: about as long as that takes to make. Where the
 # store had it already, there will be more processes like this one.
 PATIENCE, KEPT_PATIENCE = 8e-6, 8e-7
-_HEAD = struct.Struct("=q8s")
+_HEAD, _EMPTY_HEAD = struct.Struct("=q8s"), bytes(8 * FIRST_ARGUMENT)
 _RESULTS = {code: struct.Struct("=" + code.decode()) for code in (b"q", b"Q", b"d", b"?")}
 
 
@@ -131,20 +129,27 @@ def _codes(kind: Kind) -> str:
     return kind.code if isinstance(kind, Scalar) else "q" * len(kind.parts)
 
 
+def _packed(packer: struct.Struct, kind: Kind, value: Any) -> bytes:
+    """The words of an argument, as they lie in memory; a tuple with attributes of its own keeps them."""
+    kept = getattr(value, "__dict__", {}) if isinstance(kind, Struct) else {}
+    words = kept.get("words")
+    if words is None:
+        numbers: list[Any] = []
+        _flatten(kind, value, numbers)
+        words = kept["words"] = packer.pack(*numbers)
+    return cast(bytes, words)
+
+
 def _flatten(kind: Kind, value: Any, numbers: list[Any]) -> None:
-    """The words of an argument; a tuple with attributes of its own keeps them."""
+    """The numbers that an argument's words are."""
     if isinstance(kind, kinds.Array):
         # The first field of numpy's array object; `ctypes.data` takes ten times as long.
         numbers += (ctypes.c_size_t.from_address(id(value) + object.__basicsize__).value, *value.shape)
         if kind.strided:
             numbers.append(value.strides[0])
     elif isinstance(kind, Struct):
-        kept = getattr(value, "__dict__", {})
-        if "words" not in kept:
-            words = kept["words"] = []
-            for inner, each in zip(kind.kinds, value):
-                _flatten(inner, each, words)
-        numbers += kept["words"]
+        for inner, each in zip(kind.kinds, value):
+            _flatten(inner, each, numbers)
     else:
         numbers.append(value)
 

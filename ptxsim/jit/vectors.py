@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ptxsim.jit.body import Array
+from ptxsim.jit.body import Array, Numbers
 from ptxsim.jit.expressions import Expressions, Operation
 from ptxsim.jit.kinds import BOOL, INT, Known, Several, Value
 from ptxsim.jit.kinds import Array as ArrayKind
@@ -36,11 +34,47 @@ class _AreInSteps(Operation):
         return Value(BOOL, (at.let(f"icmp eq i32 {word}, 0"),))
 
 
+class _AreMoved(Operation):
+    """`are_moved(numbers, others, distance)`: whether each lane's number is the other one plus a distance."""
+
+    def __call__(self, numbers: Array, others: Array, distance: int) -> bool:
+        return all((int(numbers[lane]) - int(others[lane]) - distance) % 2**64 == 0 for lane in range(LANES))
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        numbers, others, distance = arguments
+        given = at.convert(distance, INT).parts[0]
+        wanted = at.let(f"add {_VECTOR} {_loaded(at, others)}, {_spread(at, given)}")
+        differ = at.let(f"icmp ne {_VECTOR} {_loaded(at, numbers)}, {wanted}")
+        word = at.let(f"bitcast <{LANES} x i1> {differ} to i{LANES}")
+        return Value(BOOL, (at.let(f"icmp eq i{LANES} {word}, 0"),))
+
+
+class _MostBits(Operation):
+    """`most_bits(numbers)`: the most bits that any lane's number has."""
+
+    def __call__(self, numbers: Numbers) -> int:
+        return max((int(number) % 2**64).bit_count() for number in numbers)
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        at.unit.declare("most bits", _MOST_BITS)
+        counts = at.let(f"call {_VECTOR} @llvm.ctpop.v{LANES}i64({_VECTOR} {_loaded(at, arguments[0])})")
+        return Value(INT, (at.let(f"call i64 @llvm.vector.reduce.umax.v{LANES}i64({_VECTOR} {counts})"),))
+
+
+_MOST_BITS = f"""
+declare {_VECTOR} @llvm.ctpop.v{LANES}i64({_VECTOR})
+declare i64 @llvm.vector.reduce.umax.v{LANES}i64({_VECTOR})
+"""
+
+
 def _place(at: Expressions, numbers: Value | Known) -> str:
     """Where the numbers of all lanes stand."""
-    if isinstance(numbers, Known) or numbers.kind != ArrayKind(np.dtype(np.uint64), (LANES,)):
+    if isinstance(numbers, Known) or numbers.kind not in _OF_LANES:
         at.refuse(f"the numbers of {LANES} lanes are expected")
     return numbers.parts[0]
+
+
+_OF_LANES = [ArrayKind(np.dtype(kind), (LANES,)) for kind in (np.uint64, np.int64)]
 
 
 def _loaded(at: Expressions, numbers: Value | Known) -> str:
@@ -89,33 +123,94 @@ class _BlocksOf(Operation):
         numbers, *rest = arguments
         lanes, size, shift = (at.convert(each, INT).parts[0] for each in rest)
         at.unit.declare("blocks", _BLOCKS)
-
-        def reduced(how: str, vector: str) -> str:
-            return at.let(f"call i64 @llvm.vector.reduce.{how}.v{LANES}i64({_VECTOR} {vector})")
-
-        mask = at.let(f"bitcast i32 {at.let(f'trunc i64 {lanes} to i32')} to <{LANES} x i1>")
-        given = _loaded(at, numbers)
-        by, one = _spread(at, shift), _spread(at, "1")
-        low = at.let(f"lshr {_VECTOR} {given}, {by}")
-        more = at.let(f"add {_VECTOR} {given}, {_spread(at, at.let(f'sub i64 {size}, 1'))}")
-        high = at.let(f"lshr {_VECTOR} {more}, {by}")
-        where = at.let(f"select <{LANES} x i1> {mask}, {_VECTOR} {low}, {_VECTOR} {_spread(at, str((1 << 63) - 1))}")
-        first = reduced("smin", where)
-        base = _spread(at, first)
-        low, high = at.let(f"sub {_VECTOR} {low}, {base}"), at.let(f"sub {_VECTOR} {high}, {base}")
-        near = at.let(f"icmp ult {_VECTOR} {high}, {_spread(at, '64')}")
-        inside = at.let(f"and <{LANES} x i1> {near}, {mask}")
-        ends = [at.let(f"and {_VECTOR} {each}, {_spread(at, '63')}") for each in (low, high)]
-        bits = [at.let(f"shl {_VECTOR} {one}, {each}") for each in ends]
-        both = at.let(f"or {_VECTOR} {bits[0]}, {bits[1]}")
-        found = reduced("or", at.let(f"select <{LANES} x i1> {inside}, {_VECTOR} {both}, {_VECTOR} zeroinitializer"))
-        word = at.let(f"zext i32 {at.let(f'bitcast <{LANES} x i1> {inside} to i32')} to i64")
-        return Value(Several((INT, INT, INT)), (first, found, word))
+        given = f"ptr {_place(at, numbers)}, i64 {lanes}, i64 {size}, i64 {shift}"
+        found = at.let(f"call {_BLOCKS_FOUND} @blocks({given})")
+        parts = tuple(at.let(f"extractvalue {_BLOCKS_FOUND} {found}, {number}") for number in range(3))
+        return Value(Several((INT, INT, INT)), parts)
 
 
+def _all(number: str, name: str) -> str:
+    """IR of a vector of one number."""
+    return f"""
+  %{name}.one = insertelement {_VECTOR} poison, i64 {number}, i64 0
+  %{name} = shufflevector {_VECTOR} %{name}.one, {_VECTOR} poison, <{LANES} x i32> zeroinitializer"""
+
+
+_BLOCKS_FOUND = "{i64, i64, i64}"
+# Mostly all lanes are in the block of the first of them, or in one that is next to it: then there is nothing to be put together.
 _BLOCKS = f"""
 declare i64 @llvm.vector.reduce.smin.v{LANES}i64({_VECTOR})
 declare i64 @llvm.vector.reduce.or.v{LANES}i64({_VECTOR})
+declare i64 @llvm.cttz.i64(i64, i1)
+define internal {_BLOCKS_FOUND} @blocks(ptr %numbers, i64 %lanes, i64 %size, i64 %shift) {{
+entry:
+  %given = load {_VECTOR}, ptr %numbers, align 8
+  %word = trunc i64 %lanes to i{LANES}
+  %mask = bitcast i{LANES} %word to <{LANES} x i1>
+  %lane = call i64 @llvm.cttz.i64(i64 %lanes, i1 true)
+  %place = getelementptr i64, ptr %numbers, i64 %lane
+  %number = load i64, ptr %place, align 8
+  %block = lshr i64 %number, %shift
+  %start = shl i64 %block, %shift
+  %whole = shl i64 1, %shift
+  %room = sub i64 %whole, %size{_all("%start", "starts")}{_all("%room", "rooms")}{_all("%whole", "wholes")}
+  %ahead = sub {_VECTOR} %given, %starts
+  %next = sub {_VECTOR} %ahead, %wholes
+  %last = add {_VECTOR} %ahead, %wholes
+  %in.first = icmp ule {_VECTOR} %ahead, %rooms
+  %in.next = icmp ule {_VECTOR} %next, %rooms
+  %in.last = icmp ule {_VECTOR} %last, %rooms
+  %firsts = bitcast <{LANES} x i1> %in.first to i{LANES}
+  %nexts = bitcast <{LANES} x i1> %in.next to i{LANES}
+  %lasts = bitcast <{LANES} x i1> %in.last to i{LANES}
+  %first.next = or i{LANES} %firsts, %nexts
+  %first.last = or i{LANES} %firsts, %lasts
+  %not.next = xor i{LANES} %first.next, -1
+  %not.last = xor i{LANES} %first.last, -1
+  %beyond.next = and i{LANES} %not.next, %word
+  %beyond.last = and i{LANES} %not.last, %word
+  %is.next = icmp eq i{LANES} %beyond.next, 0
+  %is.last = icmp eq i{LANES} %beyond.last, 0
+  %is.one = or i1 %is.next, %is.last
+  %fits = icmp sge i64 %room, 0
+  %few = and i1 %is.one, %fits
+  br i1 %few, label %same, label %several
+same:
+  %not.first = xor i{LANES} %firsts, -1
+  %others = and i{LANES} %not.first, %word
+  %alone = icmp eq i{LANES} %others, 0
+  %bits = select i1 %alone, i64 1, i64 3
+  %before = sub i64 %block, 1
+  %lowest = select i1 %is.next, i64 %block, i64 %before
+  %s1 = insertvalue {_BLOCKS_FOUND} poison, i64 %lowest, 0
+  %s2 = insertvalue {_BLOCKS_FOUND} %s1, i64 %bits, 1
+  %s3 = insertvalue {_BLOCKS_FOUND} %s2, i64 %lanes, 2
+  ret {_BLOCKS_FOUND} %s3
+several:{_all("%shift", "by")}{_all("%size", "sizes")}
+  %low = lshr {_VECTOR} %given, %by
+  %ends = add {_VECTOR} %given, %sizes
+  %inner = sub {_VECTOR} %ends, splat (i64 1)
+  %high = lshr {_VECTOR} %inner, %by
+  %where = select <{LANES} x i1> %mask, {_VECTOR} %low, {_VECTOR} splat (i64 {(1 << 63) - 1})
+  %first = call i64 @llvm.vector.reduce.smin.v{LANES}i64({_VECTOR} %where){_all("%first", "base")}
+  %lower = sub {_VECTOR} %low, %base
+  %higher = sub {_VECTOR} %high, %base
+  %near = icmp ult {_VECTOR} %higher, splat (i64 64)
+  %inside = and <{LANES} x i1> %near, %mask
+  %lower.bit = and {_VECTOR} %lower, splat (i64 63)
+  %higher.bit = and {_VECTOR} %higher, splat (i64 63)
+  %lower.block = shl {_VECTOR} splat (i64 1), %lower.bit
+  %higher.block = shl {_VECTOR} splat (i64 1), %higher.bit
+  %both = or {_VECTOR} %lower.block, %higher.block
+  %touched = select <{LANES} x i1> %inside, {_VECTOR} %both, {_VECTOR} zeroinitializer
+  %found = call i64 @llvm.vector.reduce.or.v{LANES}i64({_VECTOR} %touched)
+  %inside.word = bitcast <{LANES} x i1> %inside to i{LANES}
+  %those = zext i{LANES} %inside.word to i64
+  %t1 = insertvalue {_BLOCKS_FOUND} poison, i64 %first, 0
+  %t2 = insertvalue {_BLOCKS_FOUND} %t1, i64 %found, 1
+  %t3 = insertvalue {_BLOCKS_FOUND} %t2, i64 %those, 2
+  ret {_BLOCKS_FOUND} %t3
+}}
 """
 
 
@@ -139,13 +234,6 @@ class _MeetOthers(Operation):
                 given.append(f"ptr {_place(at, each)}")
         at.unit.declare("meet", _MEET)
         return Value(BOOL, (at.let(f"call i1 @meet({', '.join(given)})"),))
-
-
-def _all(number: str, name: str) -> str:
-    """IR of a vector of one number."""
-    return f"""
-  %{name}.one = insertelement {_VECTOR} poison, i64 {number}, i64 0
-  %{name} = shufflevector {_VECTOR} %{name}.one, {_VECTOR} poison, <{LANES} x i32> zeroinitializer"""
 
 
 _MEET = f"""
@@ -181,176 +269,5 @@ out:
   ret i1 %some
 }}
 """
-are_in_steps, lanes_between = _AreInSteps(), _LanesBetween()
+are_in_steps, lanes_between, are_moved, most_bits = _AreInSteps(), _LanesBetween(), _AreMoved(), _MostBits()
 blocks_of, meet_others = _BlocksOf(), _MeetOthers()
-
-
-def _each(header: str, sixteen: str, one: str, before: str = "") -> str:
-    """IR of a function over a row of 32-bit numbers: what is done with 16 from number %i on, as long as there are so many, and with number %j."""
-    return f"""\
-define internal void {header} {{
-entry:{before}
-  %whole = and i64 %size, -16
-  br label %many
-many:
-  %i = phi i64 [ 0, %entry ], [ %next, %vector ]
-  %more = icmp ult i64 %i, %whole
-  br i1 %more, label %vector, label %few
-vector:
-  %p = getelementptr i32, ptr %row, i64 %i{sixteen}
-  %next = add i64 %i, 16
-  br label %many
-few:
-  %j = phi i64 [ %whole, %many ], [ %after, %one ]
-  %rest = icmp ult i64 %j, %size
-  br i1 %rest, label %one, label %out
-one:
-  %s = getelementptr i32, ptr %row, i64 %j{one}
-  %after = add i64 %j, 1
-  br label %few
-out:
-  ret void
-}}
-"""
-
-
-_RAISE = _each("@raise_row(ptr %row, ptr %other, i64 %size)", """
-  %q = getelementptr i32, ptr %other, i64 %i
-  %a = load <16 x i32>, ptr %p, align 4
-  %b = load <16 x i32>, ptr %q, align 4
-  %c = call <16 x i32> @llvm.smax.v16i32(<16 x i32> %a, <16 x i32> %b)
-  store <16 x i32> %c, ptr %p, align 4""", """
-  %t = getelementptr i32, ptr %other, i64 %j
-  %u = load i32, ptr %s, align 4
-  %v = load i32, ptr %t, align 4
-  %w = call i32 @llvm.smax.i32(i32 %u, i32 %v)
-  store i32 %w, ptr %s, align 4""")  # fmt: skip
-_FILL = _each("@fill_row(ptr %row, i64 %size, i32 %number)", """
-  store <16 x i32> %all, ptr %p, align 4""", """
-  store i32 %number, ptr %s, align 4""", """
-  %first = insertelement <16 x i32> poison, i32 %number, i64 0
-  %all = shufflevector <16 x i32> %first, <16 x i32> poison, <16 x i32> zeroinitializer""")  # fmt: skip
-_ROWS = f"""
-declare <16 x i32> @llvm.smax.v16i32(<16 x i32>, <16 x i32>)
-declare <16 x i32> @llvm.smin.v16i32(<16 x i32>, <16 x i32>)
-declare i32 @llvm.vector.reduce.smin.v16i32(<16 x i32>)
-declare i32 @llvm.smax.i32(i32, i32)
-declare i32 @llvm.smin.i32(i32, i32)
-{_RAISE}{_FILL}define internal i64 @lowest_of_row(ptr %row, i64 %size) {{
-entry:
-  br label %many
-many:
-  %i = phi i64 [ 0, %entry ], [ %next, %vector ]
-  %low = phi <16 x i32> [ splat (i32 2147483647), %entry ], [ %lower, %vector ]
-  %next = add i64 %i, 16
-  %more = icmp ule i64 %next, %size
-  br i1 %more, label %vector, label %done
-vector:
-  %p = getelementptr i32, ptr %row, i64 %i
-  %a = load <16 x i32>, ptr %p, align 4
-  %lower = call <16 x i32> @llvm.smin.v16i32(<16 x i32> %low, <16 x i32> %a)
-  br label %many
-done:
-  %first = call i32 @llvm.vector.reduce.smin.v16i32(<16 x i32> %low)
-  br label %few
-few:
-  %j = phi i64 [ %i, %done ], [ %after, %one ]
-  %least = phi i32 [ %first, %done ], [ %less, %one ]
-  %rest = icmp ult i64 %j, %size
-  br i1 %rest, label %one, label %out
-one:
-  %q = getelementptr i32, ptr %row, i64 %j
-  %b = load i32, ptr %q, align 4
-  %less = call i32 @llvm.smin.i32(i32 %least, i32 %b)
-  %after = add i64 %j, 1
-  br label %few
-out:
-  %found = sext i32 %least to i64
-  ret i64 %found
-}}
-"""
-
-
-def _row(at: Expressions, given: Value | Known) -> str:
-    """The address of a row of 32-bit numbers."""
-    wanted = (np.dtype(np.int32), 1, False)
-    if isinstance(given, Known) or not isinstance(given.kind, ArrayKind):
-        at.refuse("a row is expected")
-    if (given.kind.dtype, len(given.kind.shape), given.kind.strided) != wanted:
-        at.refuse("a row of 32-bit numbers side by side is expected")
-    at.unit.declare("rows", _ROWS)
-    return given.parts[0]
-
-
-def _part(at: Expressions, row: Value | Known, first: Value | Known, end: Value | Known) -> tuple[str, str]:
-    """Where some numbers of a row begin, and how many they are."""
-    start, stop = (at.convert(each, INT).parts[0] for each in (first, end))
-    return at.let(f"getelementptr i32, ptr {_row(at, row)}, i64 {start}"), at.let(f"sub i64 {stop}, {start}")
-
-
-class _RaiseTo(Operation):
-    """`raise_to(mine, theirs)`: each number of a row becomes the larger one of two rows."""
-
-    def __call__(self, mine: Array, theirs: Array) -> None:
-        np.maximum(mine, theirs, out=mine)
-
-    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
-        mine, theirs = (_row(at, each) for each in arguments)
-        size = at.sizes(at.value(arguments[0]))[0]
-        at.do(f"call void @raise_row(ptr {mine}, ptr {theirs}, i64 {size})")
-        return Value(Several(()), ())
-
-
-class _LowestOf(Operation):
-    """`lowest_of(row, first, end)`: the lowest number from the first one to before the last."""
-
-    def __call__(self, row: Array, first: int, end: int) -> int:
-        return int(row[first:end].min())
-
-    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
-        start, size = _part(at, *arguments)
-        return Value(INT, (at.let(f"call i64 @lowest_of_row(ptr {start}, i64 {size})"),))
-
-
-class _Fill(Operation):
-    """`fill(row, first, end, number)`: numbers of a row, from the first one to before the last."""
-
-    def __call__(self, row: Array, first: int, end: int, number: int) -> None:
-        row[first:end] = number
-
-    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
-        start, size = _part(at, *arguments[:3])
-        number = at.convert(arguments[3], INT).parts[0]
-        at.do(f"call void @fill_row(ptr {start}, i64 {size}, i32 {at.let(f'trunc i64 {number} to i32')})")
-        return Value(Several(()), ())
-
-
-class _LowerThan(Operation):
-    """`lower_than(row, first, number)`: which of the numbers from the first one on, one for each lane, are lower; as a mask."""
-
-    def __call__(self, row: Array, first: int, number: int) -> int:
-        return sum(1 << lane for lane in range(LANES) if int(row[first + lane]) < number)
-
-    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
-        row, (first, number) = _row(at, arguments[0]), (at.convert(each, INT).parts[0] for each in arguments[1:])
-        vector = f"<{LANES} x i32>"
-        found = at.let(f"load {vector}, ptr {at.let(f'getelementptr i32, ptr {row}, i64 {first}')}, align 4")
-        one = at.let(f"insertelement {vector} poison, i32 {at.let(f'trunc i64 {number} to i32')}, i64 0")
-        given = at.let(f"shufflevector {vector} {one}, {vector} poison, <{LANES} x i32> zeroinitializer")
-        word = at.let(f"bitcast <{LANES} x i1> {at.let(f'icmp slt {vector} {found}, {given}')} to i{LANES}")
-        return Value(INT, (at.let(f"zext i{LANES} {word} to i64"),))
-
-
-class _Fetch(Operation):
-    """`fetch(place)`: bring a record, or a row's first numbers, near the processor, since they are needed soon."""
-
-    def __call__(self, place: Any) -> None: ...
-
-    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
-        at.unit.declare("prefetch", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        at.do(f"call void @llvm.prefetch.p0(ptr {at.value(arguments[0]).parts[0]}, i32 1, i32 3, i32 1)")
-        return Value(Several(()), ())
-
-
-raise_to, lowest_of, fill, lower_than = _RaiseTo(), _LowestOf(), _Fill(), _LowerThan()
-fetch = _Fetch()

@@ -14,17 +14,23 @@ from ptxsim.machine.event import RECORD, Event, Scope, Space
 from ptxsim.machine.memory import RANK_SHIFT
 
 CTAS, WARPS, BYTES = 2, 3, 512
-ARRIVE_ONLY, PLAIN_SITES, SITES = 0, 200, 300  # those from PLAIN_SITES on acquire and release
+# Those from PLAIN_SITES on acquire and release, those from UPDATES on only update.
+ARRIVE_ONLY, PLAIN_SITES, UPDATES, SITES = 0, 200, 300, 350
 FLAG_BITS = STRONG | ACQUIRES | RELEASES | int(Scope.CLUSTER) << SCOPE | UPDATES_SHARED
-BITS = (ARRIVES, *[0] * (PLAIN_SITES - 1), *[FLAG_BITS] * (SITES - PLAIN_SITES))
+UPDATE_BITS = FLAG_BITS & ~(ACQUIRES | RELEASES)
+BITS = (
+    ARRIVES, *[0] * (PLAIN_SITES - 1), *[FLAG_BITS] * (UPDATES - PLAIN_SITES), *[UPDATE_BITS] * (SITES - UPDATES)
+)  # fmt: skip
 LANE = np.arange(32, dtype=np.uint64)
 
 
 class Cluster:
-    """A random run of a cluster's warps in rounds: at each some of them meet at a barrier, at once or in two halves."""
+    """A random run of a cluster's warps in rounds: at each some of them meet at a barrier, at once or in two halves. They hand flags on, or
+    else update memory."""
 
-    def __init__(self, seed: int, rounds: int):
+    def __init__(self, seed: int, rounds: int, flags: bool):
         self.random, self.records, self.phases = np.random.default_rng(seed), list[np.ndarray](), dict[tuple, int]()
+        self.flags = flags
         live = [(rank, warp) for rank in range(CTAS) for warp in range(WARPS)]
         for _ in range(rounds):
             kind = self.random.choice(["cluster", "cta", "pair", "none"])
@@ -77,9 +83,13 @@ class Cluster:
     def access(self, who):
         """To one of four lines of each CTA, or to a flag in its last one."""
         home, line = int(self.random.integers(CTAS)) << RANK_SHIFT, 128 * int(self.random.integers(BYTES // 128))
-        if self.random.random() < 0.4:
-            event, site = self.random.choice([Event.LOAD, Event.STORE]), self.random.integers(PLAIN_SITES, SITES)
+        if self.random.random() < 0.4 and self.flags:
+            event, site = self.random.choice([Event.LOAD, Event.STORE]), self.random.integers(PLAIN_SITES, UPDATES)
             self.add(who, event, np.uint64(home + BYTES - 4) + LANE * 0, site)
+        elif self.random.random() < 0.4 and not self.flags:
+            event = self.random.choice([Event.REDUCE, Event.REDUCE, Event.ATOMIC])
+            places = self.random.integers(0, 32, 32).astype(np.uint64) * np.uint64(4)
+            self.add(who, event, np.uint64(home + line) + places, self.random.integers(UPDATES, SITES))
         else:
             event, site = (
                 self.random.choice([Event.LOAD, Event.LOAD, Event.STORE]),
@@ -89,12 +99,14 @@ class Cluster:
 
 
 @pytest.mark.slow
-@given(st.integers(0, 2**32), st.integers(1, 12))
+@given(st.integers(0, 2**32), st.integers(1, 12), st.booleans())
 @settings(deadline=None, max_examples=200)
-@example(51, 8)  # here and below a warp hands on what it knows when it does something else before the others have come
-@example(229, 6)
-def test_the_races_are_the_same(seed, rounds):
-    records = np.concatenate(Cluster(seed, rounds).records)
+@example(
+    51, 8, True
+)  # here and below a warp hands on what it knows when it does something else before the others have come
+@example(229, 6, True)
+def test_the_races_are_the_same(seed, rounds, flags):
+    records = np.concatenate(Cluster(seed, rounds, flags).records)
     found = []
     for plain in (0, 1):
         checker = OrderChecker(BITS, WARPS * 32, BYTES, Homes((CTAS, 1, 1), (CTAS, 1, 1)), initialized=True)

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxsim.jit.body import Array, body
-from ptxsim.jit.vectors import are_in_steps, blocks_of, fetch, fill, lanes_between, lower_than, lowest_of, raise_to
+from ptxsim.jit.rows import fetch, fill, lower_than, lowest_of, raise_to
+from ptxsim.jit.vectors import are_in_steps, are_moved, blocks_of, lanes_between, most_bits
 from tests.jit.alike import alike
 
 LINE = np.dtype([("lanes", "<u4"), ("numbers", "<u8", (32,))])
@@ -70,7 +71,10 @@ def blocks(lines: Array, size: int) -> tuple[int, int, int]:
 
 
 @given(
-    st.integers(1, 2**32 - 1), st.integers(0, 2**32), st.integers(1, 32), st.sampled_from([500, 2**13, 2**20, 2**40])
+    st.integers(1, 2**32 - 1),
+    st.integers(0, 2**32),
+    st.integers(1, 32),
+    st.sampled_from([100, 200, 500, 2**13, 2**20, 2**40]),
 )
 @settings(deadline=None)
 def test_blocks(lanes, seed, size, most):
@@ -81,3 +85,26 @@ def test_blocks(lanes, seed, size, most):
     covered = [lane for lane in range(32) if inside >> lane & 1]
     assert covered and inside & ~lanes == 0
     assert {first + i for i in range(64) if found >> i & 1} == {int(e[lane]) for e in (low, high) for lane in covered}
+
+
+PAIR = np.dtype([("numbers", "<u8", (32,)), ("others", "<i8", (32,))])
+
+
+@body
+def moved(pairs: Array, distance: int) -> tuple[int, int]:
+    found = 0
+    for i in range(len(pairs)):
+        if are_moved(pairs[i]["numbers"], pairs[i]["others"], distance):
+            found |= 1 << i
+    return found, most_bits(pairs[0]["others"])
+
+
+@given(st.integers(0, 2**32), st.integers(-(2**40), 2**40), st.integers(0, 31))
+@settings(deadline=None)
+def test_numbers_moved_and_their_bits(seed, distance, lane):
+    pairs = np.zeros(2, PAIR)
+    pairs["others"] = np.random.default_rng(seed).integers(-(2**62), 2**62, 32)
+    pairs["numbers"] = (pairs["others"] + distance).view(np.uint64)
+    pairs["numbers"][1, lane] ^= np.uint64(1 << 63)
+    (found, most), _ = alike(moved, pairs, distance)
+    assert found == 1 and most == max(int(each).bit_count() for each in pairs["others"][0].view(np.uint64))

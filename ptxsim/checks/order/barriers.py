@@ -21,6 +21,7 @@ from ptxsim.checks.order.clocks import (
     waiting_row,
 )
 from ptxsim.checks.order.edges import acquire_row, waiting_for
+from ptxsim.checks.order.log import work_off_apart
 from ptxsim.checks.order.proxies import waited
 from ptxsim.checks.order.sites import VOTES
 from ptxsim.checks.order.slots import drop
@@ -42,7 +43,7 @@ from ptxsim.checks.order.state import (
 )
 from ptxsim.checks.order.tensors import hand_fenced
 from ptxsim.jit.body import Array
-from ptxsim.jit.vectors import fill, raise_to
+from ptxsim.jit.rows import fill, raise_to
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Scope
 
@@ -116,8 +117,9 @@ def hand_on(o: Order, slot: int, warp: int, row: int) -> None:
 
 
 def settle(o: Order, slot: int, number: int) -> None:
-    """The first warp leaves a barrier: what has been put off is handed on, unless all threads have come and done nothing since. Who still
-    has done nothing when it leaves has nothing to add to what it learns: its number is negative from now on."""
+    """The first warp leaves a barrier: what has been put off is handed on, unless all threads have come and done nothing since: then all
+    that they have done is known. Who still has done nothing when it leaves has nothing to add to what it learns: its number is
+    negative from now on."""
     row, missing = barrier_row(o, slot, number), 0
     for warp in range(o.n[CTAS] * o.n[WARPS]):
         missing += o.pending[slot, warp] != number + 1
@@ -128,6 +130,11 @@ def settle(o: Order, slot: int, number: int) -> None:
             if missing:
                 hand_on(o, slot, warp, row)
             o.pending[slot, warp] = -(number + 1)
+    if missing:
+        work_off_apart(o)
+    else:
+        fill(o.clock[row], 0, int(o.n[CTAS] * o.n[WARPS]) * LANES, int(o.n[NOW]))
+        drop(o, slot)
 
 
 def pass_on(o: Order, row: int, source: int) -> None:
@@ -227,6 +234,7 @@ def leave(o: Order, slot: int, warp: int, lanes: int, number: int, is_whole: boo
         o.clock[mine] = o.clock[row]
         join_far(o, mine, row)
     else:
+        work_off_apart(o)
         acquire_row(o, slot, warp, lanes, row)
     o.pending[slot, warp] = 0
     if o.passing[slot, number] != 0:

@@ -28,7 +28,7 @@ from ptxsim.checks.order.state import (
     Order,
 )
 from ptxsim.jit.body import Array
-from ptxsim.jit.vectors import lower_than
+from ptxsim.jit.rows import lower_than
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Scope
 from ptxsim.machine.memory import RANK_SHIFT
@@ -200,23 +200,36 @@ def place_of(o: Order, slot: int, warp: int, row: int, base: int, accesses: Arra
     return NONE
 
 
+def way_of(o: Order, slot: int, rank: int, warp: int, row: int, accesses: Array, owner: int, since: int) -> int:
+    """The same for a warp of a CTA and shared memory of one of its cluster."""
+    near = int(o.n[WARPS])
+    if owner == rank:
+        return warp - rank * near
+    if accesses[near]["time"] <= since or accesses[near]["warp"] == warp:
+        return near
+    return place_of(o, slot, warp, row, 0, accesses, owner, since)
+
+
 def note(
     o: Order, slot: int, warp: int, lane: int, row: int, base: int, accesses: Array, rank: int, site: int, since: int
 ) -> None:
     """Put an access beside the others of a granule."""
     place = place_of(o, slot, warp, row, base, accesses, rank, since)
-    if place == NONE:
-        return
-    access = accesses[place]
-    mine = EVERY if lane == ALL else 0 if lane == ANY else 1 << lane
+    if place != NONE:
+        mine = EVERY if lane == ALL else 0 if lane == ANY else 1 << lane
+        put(o, row, base + warp, accesses[place], mine, site, since, warp * LANES)
+
+
+def put(o: Order, row: int, warp: int, access: Array, mine: int, site: int, since: int, first: int) -> None:
+    """Put an access of lanes of a warp in its place; first: the column of the warp's first lane."""
     lanes = mine
-    if access["warp"] == base + warp and access["time"] > since and access["lanes"] != 0 and mine != 0:
+    if access["warp"] == warp and access["time"] > since and access["lanes"] != 0 and mine != 0:
         old = int(access["lanes"]) & ~mine
         if access["time"] == o.n[NOW]:
             lanes |= old
         elif old:  # what other lanes did before counts as done now, as far as this one does not know it
-            lanes |= old & lower_than(o.clock[row], warp * LANES, int(access["time"]))
-    access["warp"], access["time"], access["lanes"], access["site"] = base + warp, o.n[NOW], lanes, site
+            lanes |= old & lower_than(o.clock[row], first, int(access["time"]))
+    access["warp"], access["time"], access["lanes"], access["site"] = warp, o.n[NOW], lanes, site
 
 
 def note_lane(

@@ -64,10 +64,10 @@ class OrderChecker(Observer):
             grids[number] = first, first + len(grid.rows), prior is not None and grid in prior.after_wait
         self.variables, self.reserved = variables or {}, reserved
         self.homes = homes
-        strong = any(b & UPDATES_SHARED for b in bits), any(b & UPDATES_GLOBAL for b in bits)
+        some = state.of_any(bits)
         self.warps = -(-threads // LANES)
         self.order = state.begin(
-            bits, homes.numbers(), homes.size, threads, shared_bytes, strong=strong, covers=any(b & COVERS for b in bits),
+            bits, homes.numbers(), homes.size, threads, shared_bytes, strong=(some & UPDATES_SHARED != 0, some & UPDATES_GLOBAL != 0), covers=some & COVERS != 0,
             initialized=initialized, cooperative=cooperative, left=left, signals=begins_others, grids=grids,
             prior=np.concatenate([grid.rows for grid in begun]) if begun else None,
         )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.checks.order.state import COVERED, CTAS, FAR, KEPT, NONE, NOW, OWN_ROWS, ROWS, UNITS, WARPS, Order
-from ptxsim.jit.vectors import fill, lowest_of, raise_to
+from ptxsim.jit.rows import fill, lowest_of, raise_to
 from ptxsim.lanes import LANES
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxsim.checks.order.clocks import later, take
 from ptxsim.checks.order.state import COVERED, CTAS, EDGES, FAR, GRID, NONE, NOW, UNTOLD, WARPS, Order, hashed
 from ptxsim.jit.body import Array, body
-from ptxsim.jit.vectors import raise_to
+from ptxsim.jit.rows import raise_to
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Scope
 

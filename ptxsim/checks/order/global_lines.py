@@ -27,7 +27,8 @@ from ptxsim.checks.order.state import (
     Order,
 )
 from ptxsim.jit.body import Array
-from ptxsim.jit.vectors import are_in_steps, fetch
+from ptxsim.jit.rows import fetch
+from ptxsim.jit.vectors import are_in_steps
 from ptxsim.lanes import EVERY, LANES
 
 PATIENCE = (

@@ -17,7 +17,7 @@ from ptxsim.checks.order.sites import BY_PROXY, STRONG
 from ptxsim.checks.order.slots import far_line, place_granules
 from ptxsim.checks.order.state import CTAS, HEARD, LINE_BITS, NONE, NOW, SHIFT, UNITS, UNTOLD, WARPS, Order
 from ptxsim.jit.body import Array
-from ptxsim.jit.vectors import fill
+from ptxsim.jit.rows import fill
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Scope
 

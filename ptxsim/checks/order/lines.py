@@ -19,7 +19,7 @@ from __future__ import annotations
 from ptxsim.checks.order.cells import (
     COPIES,
     FETCHES,
-    NOBODY,
+    OFFSET,
     OVER,
     OWNER,
     READS,
@@ -28,13 +28,14 @@ from ptxsim.checks.order.cells import (
     first_cell,
     first_line,
     in_flight,
-    note,
     products_of,
+    put,
+    way_of,
 )
 from ptxsim.checks.order.clocks import first_row, lowest
 from ptxsim.checks.order.global_lines import are_apart, read_global, write_global
 from ptxsim.checks.order.global_updates import update_global
-from ptxsim.checks.order.log import are_in_place, keep_in_log, make_room, settle
+from ptxsim.checks.order.log import are_elsewhere, are_in_place, keep_in_log, make_room, settle
 from ptxsim.checks.order.sites import ACQUIRES, BY_PROXY, LATER, RELEASES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.state import (
     AGREED,
@@ -45,6 +46,7 @@ from ptxsim.checks.order.state import (
     LINE_BITS,
     LINES,
     LOG_FROM,
+    LOGGED_APART,
     NONE,
     NOW,
     PLAIN,
@@ -54,7 +56,8 @@ from ptxsim.checks.order.state import (
     Order,
 )  # fmt: skip
 from ptxsim.jit.body import Array
-from ptxsim.jit.vectors import blocks_of, lower_than, lowest_of
+from ptxsim.jit.rows import lower_than, lowest_of
+from ptxsim.jit.vectors import blocks_of, lanes_between
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MIXED, FLAG_UNCHANGED, Event
 from ptxsim.machine.memory import RANK_SHIFT
@@ -99,32 +102,31 @@ def is_in_order(
         how |= READS
     if flags & FLAG_UNCHANGED:
         how |= STAYS
-    if how & READS and is_own:
+    # What warps know of each other changes at barriers only: then it can be said later which of them have a place.
+    is_logged = how & READS != 0 and (is_own or o.n[EDGES] == 0)
+    if is_logged:
         make_room(o, slot)
     elif how & READS:
         settle(o, slot, record["addresses"], int(record["mask"]), int(record["width"]))
-    found = take_lines(o, slot, warp, row, record, how)
+    found = WHOLLY
+    if how != READS or not take_known_lines(o, slot, warp, row, record):
+        found = take_lines(o, slot, warp, row, record, how)
     if found == UNKNOWN or (found == PARTLY and not is_written(o, slot, record)):
         return False
     if not how & READS:
         take_cells(o, slot, record, warp * LANES, 1)
-    elif is_own:
+    elif is_logged:
         keep_in_log(o, row, record, EVERY if bits & TOGETHER else 0, False)
-    elif updates:
-        note_at_once(o, slot, rank, warp, row, record, o.updates, True)
+        o.n[LOGGED_APART] += not is_own
     else:
-        note_at_once(o, slot, rank, warp, row, record, o.reads, False)
+        note_at_once(o, slot, rank, warp, row, record)
     return True
 
 
 def is_all_own(o: Order, rank: int, record: Array) -> bool:
     """Whether lanes access the shared memory of their own CTA."""
-    addresses, mask, others = record["addresses"], int(record["mask"]), 0
-    if o.n[CTAS] > 1:
-        for lane in range(LANES):
-            if mask >> lane & 1:
-                others |= (int(addresses[lane]) >> RANK_SHIFT) ^ rank
-    return others == 0
+    first, mask = rank << RANK_SHIFT, int(record["mask"])
+    return o.n[CTAS] == 1 or lanes_between(record["addresses"], mask, first, first | OFFSET) == mask
 
 
 # ---- shared memory ----
@@ -145,35 +147,22 @@ def knows_copies(o: Order, slot: int, row: int, one: Array) -> bool:
     return bool(o.clock[row, int(one["low"])] >= one["landed"])
 
 
-def note_at_once(
-    o: Order, slot: int, rank: int, warp: int, row: int, record: Array, accesses: Array, updates: bool
-) -> None:
-    """Lanes read or update shared memory of other CTAs of the cluster, too, whose granules have few places for that."""
-    mask, width, addresses, now = int(record["mask"]), int(record["width"]), record["addresses"], int(o.n[NOW])
-    shift, cells, start, site = int(o.n[SHIFT]), 0, int(o.start[slot]), int(record["site"])
-    owner, place = NONE, 0
+def note_at_once(o: Order, slot: int, rank: int, warp: int, row: int, record: Array) -> None:
+    """Lanes read shared memory of other CTAs of the cluster, too."""
+    mask, width, addresses, site = int(record["mask"]), int(record["width"]), record["addresses"], int(record["site"])
+    shift, cells, start, owner = int(o.n[SHIFT]), 0, int(o.start[slot]), NONE
     for lane in range(LANES):
         if mask >> lane & 1:
-            address, mine = int(addresses[lane]), 1 << lane
+            address = int(addresses[lane])
             if address >> RANK_SHIFT != owner:
                 owner = address >> RANK_SHIFT
-                cells, place = first_cell(o, slot, owner), int(o.n[WARPS])
-                if owner == rank:
-                    place = warp - rank * int(o.n[WARPS])
+                cells = first_cell(o, slot, owner)
             for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
-                one, access = o.cells[cell], accesses[cell, place]
-                since = max(start, int(one["written"]))
-                if updates:
-                    one["last"], one["update"] = now, now
-                    one["updater"] = warp * LANES + lane if record["event"] != Event.REDUCE else NOBODY
-                if access["time"] <= since or (access["warp"] == warp and access["lanes"] == mine):
-                    access["warp"], access["time"], access["lanes"], access["site"] = warp, now, mine, site
-                elif access["warp"] == warp and access["time"] == now:
-                    access["lanes"] = int(access["lanes"]) | mine
-                else:
-                    note(o, slot, warp, lane, row, 0, accesses[cell], owner, site, since)
-    if not updates:
-        o.n[LOG_FROM] = now
+                since = max(start, int(o.cells[cell]["written"]))
+                place = way_of(o, slot, rank, warp, row, o.reads[cell], owner, since)
+                if place != NONE:
+                    put(o, row, warp, o.reads[cell, place], 1 << lane, site, since, warp * LANES)
+    o.n[LOG_FROM] = o.n[NOW]
 
 
 def take_cells(o: Order, slot: int, record: Array, writer: int, step: int) -> None:
@@ -191,6 +180,31 @@ def take_cells(o: Order, slot: int, record: Array, writer: int, step: int) -> No
                 made["writer"], made["written"], made["last"], made["site"] = writer + step * lane, now, now, site
 
 
+def take_known_lines(o: Order, slot: int, warp: int, row: int, record: Array) -> bool:
+    """Note that a warp reads its lines, up to one that does not show by itself that all that has been done there is known to all."""
+    start, now, floor, era = int(o.start[slot]), int(o.n[NOW]), int(o.floor[row]), int(o.cluster[slot]) + 1
+    rest, way, owner, base, end, lines, warps = int(record["mask"]), LANES + warp % LANES, NONE, 0, 0, o.lines, o.warps
+    while rest:
+        first, touched, part = blocks_of(record["addresses"], rest, int(record["width"]), LINE_BITS)
+        rest &= ~part
+        if first >> OWNER != owner:
+            owner = first >> OWNER
+            base, end = first_line(o, slot, owner), (owner << OWNER) + int(o.n[LINES])
+            if owner >= o.n[CTAS]:
+                return False
+        while touched:
+            number = first + lowest(touched)
+            touched &= touched - 1
+            if number >= end:
+                return False
+            one = lines[base + number]
+            known = max(one["written"], one["updated"]) <= floor and one["full"] == era and one["landed"] <= start
+            if not known:
+                return False
+            one["read"], warps[base + number, way] = now, now
+    return True
+
+
 def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int) -> int:
     """Note at its lines what an access does (cells.READS and so on; who reads and writes updates strongly, as all do).
 
@@ -203,7 +217,6 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
     starts = int(record["addresses"][lowest(rest)]) | int(record["width"])  # a copy's rows lie side by side
     is_whole = starts & (1 << LINE_BITS) - 1 == 0
     group = products_of(o, warp) - int(o.n[PRODUCTS]) + 1 if bits & WARPGROUP else 0
-    is_read = how == READS and group == 0
     # Up to when the row knows what its warp has read; whether granules show that each lane may meet what has been written.
     own, may_meet, is_by_lanes = int(o.own[row]), False, False
     if record["event"] == Event.STORE or record["event"] == Event.LOAD:
@@ -222,14 +235,6 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
                 return UNKNOWN
             at = base + number
             one = o.lines[at]
-            if (
-                is_read
-                and one["landed"] <= start
-                and one["full"] == era
-                and max(one["written"], one["updated"]) <= floor
-            ):
-                one["read"], o.warps[at, LANES + way] = now, now
-                continue
             if not how & OVER:
                 if one["landed"] > start and not knows_copies(o, slot, row, one):
                     return UNKNOWN
@@ -250,11 +255,14 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
                 if one["source"] == era:
                     return UNKNOWN
                 if one["read"] > floor:
-                    if not knows_reads(o, warp, row, at, own):
+                    if not knows_products(o, row, at):
+                        return UNKNOWN
+                    if not knows_warps(o, warp, row, o.warps[at], LANES, own):
                         if own != now and is_by_lanes and are_in_place(o, slot, row, record):
                             own = now
-                        if own != now or not knows_reads(o, warp, row, at, own):
-                            return UNKNOWN
+                        if own != now or not knows_warps(o, warp, row, o.warps[at], LANES, own):
+                            if not is_by_lanes or not are_elsewhere(o, slot, row, record, number):
+                                return UNKNOWN
                     found = PARTLY if how & COPIES else found
             if how & COPIES:
                 note_landing(o, slot, one, in_flight(o), is_whole)
@@ -288,8 +296,8 @@ def hold(one: Array, group: int, now: int) -> bool:
     return True
 
 
-def knows_reads(o: Order, warp: int, row: int, at: int, own: int) -> bool:
-    """Whether a row of a warp knows of all reads of a line; own: up to when of its warp's."""
+def knows_products(o: Order, row: int, at: int) -> bool:
+    """Whether a row knows of all reads of a line by products, and by others than warps."""
     one, floor, products = o.lines[at], int(o.floor[row]), int(o.n[PRODUCTS]) - 1
     if one["others"] > floor:
         return False
@@ -297,9 +305,7 @@ def knows_reads(o: Order, warp: int, row: int, at: int, own: int) -> bool:
     if group and one["first"] > floor and one["first"] > o.clock[row, products + group]:
         return False
     group = int(one["held"]) >> HALF_BITS
-    if group and one["second"] > floor and one["second"] > o.clock[row, products + group]:
-        return False
-    return knows_warps(o, warp, row, o.warps[at], LANES, own)
+    return not (group and one["second"] > floor and one["second"] > o.clock[row, products + group])
 
 
 def knows_warps(o: Order, warp: int, row: int, times: Array, first: int, own: int) -> bool:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from ptxsim.checks.order.cells import NOBODY, OFFSET, first_cell
-from ptxsim.checks.order.state import CTAS, LINE_BITS, LINES, LOG_FROM, LOG_SLOT, LOGGED, NOW, SHIFT, WARPS, Order
+from ptxsim.checks.order.cells import ANY, NOBODY, OFFSET, first_cell, row_for, way_of
+from ptxsim.checks.order.state import (
+    CTAS,
+    LINE_BITS,
+    LINES,
+    LOG_FROM,
+    LOG_SLOT,
+    LOGGED,
+    LOGGED_APART,
+    NONE,
+    NOW,
+    SHIFT,
+    WARPS,
+    Order,
+)
 from ptxsim.jit.body import Array
-from ptxsim.jit.vectors import meet_others
-from ptxsim.lanes import LANES
+from ptxsim.jit.vectors import blocks_of, lanes_between, meet_others
+from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Event
 from ptxsim.machine.memory import RANK_SHIFT
 
 FAR_BACK = 128  # accesses of the log that are looked at
+WORD_BITS, QUAD_BITS = 2, 4  # bytes of a word, of four
 
 
 def make_room(o: Order, slot: int) -> None:
@@ -75,6 +89,40 @@ def are_in_place(o: Order, slot: int, row: int, record: Array) -> bool:
     return number == 0
 
 
+def are_elsewhere(o: Order, slot: int, row: int, record: Array, line: int) -> bool:
+    """Whether lanes write other words of a line than what has been read there, as far as a row of their warp does not know that. The log
+    says so, where it goes back far enough."""
+    floor, own, number = int(o.floor[row]), int(o.own[row]), int(o.n[LOGGED])
+    if o.n[LOG_SLOT] != slot or o.n[LOG_FROM] > floor:
+        return False
+    bits = WORD_BITS if record["width"] <= 2 << WORD_BITS else QUAD_BITS
+    first, words = words_of(record, line, bits)
+    last = max(0, number - FAR_BACK)
+    while number > last:
+        number -= 1
+        before, time = o.log[number], int(o.log_note[number]["time"])
+        if time <= floor:
+            return True
+        if time <= own and before["warp"] == record["warp"] and before["cta"] == record["cta"]:
+            continue
+        start, read = words_of(before, line, bits)
+        if read and read >> max(first - start, 0) & words >> max(start - first, 0):
+            return False
+    return number == 0
+
+
+def words_of(record: Array, line: int, bits: int) -> tuple[int, int]:
+    """Which words of 1 << bits bytes of a line a record accesses: the first of them, and the bits of those from there on, 0 for none."""
+    start, mask, width = line << LINE_BITS, int(record["mask"]), int(record["width"])
+    lanes = lanes_between(record["addresses"], mask, start - width + 1, start + (1 << LINE_BITS) - 1)
+    if lanes == 0:
+        return 0, 0
+    if width > 2 << bits:  # only the first and the last word would be told
+        return start >> bits, EVERY
+    first, words, _ = blocks_of(record["addresses"], lanes, width, bits)
+    return first, words
+
+
 def settle(o: Order, slot: int, addresses: Array, mask: int, width: int) -> None:
     """Work the log off if an access of lanes may meet one in it."""
     if o.n[LOGGED] == 0 or o.n[LOG_SLOT] != slot:
@@ -92,7 +140,7 @@ def settle(o: Order, slot: int, addresses: Array, mask: int, width: int) -> None
 
 
 def work_off(o: Order) -> None:
-    """Note the reads of the log at their granules."""
+    """Note the reads and updates of the log at their granules."""
     slot, shift = int(o.n[LOG_SLOT]), int(o.n[SHIFT])
     start, ctas = int(o.start[slot]), int(o.n[CTAS])
     for number in range(o.n[LOGGED]):
@@ -100,11 +148,11 @@ def work_off(o: Order) -> None:
         now, own, given, together = int(kept["time"]), int(kept["own"]), int(kept["lanes"]), int(kept["together"])
         if now <= start or kept["again"]:
             continue
-        way, mask, width, site = int(record["warp"]), int(record["mask"]), int(record["width"]), int(record["site"])
+        mask, width, site, owner, cells = int(record["mask"]), int(record["width"]), int(record["site"]), NONE, 0
         rank = int(o.place[record["cta"]]) - slot * ctas
-        addresses, cells, warp = record["addresses"], first_cell(o, slot, rank), rank * int(o.n[WARPS]) + way
+        addresses, warp = record["addresses"], rank * int(o.n[WARPS]) + int(record["warp"])
         updates = Event.STORE < record["event"] <= Event.REDUCE
-        alike = 0
+        alike, row = 0, row_for(o, slot, warp, ANY)
         for lane in range(LANES):
             if mask >> lane & 1:
                 address, alike = int(addresses[lane]), alike | 1 << lane
@@ -112,6 +160,9 @@ def work_off(o: Order) -> None:
                     continue  # noted with the next lane, which accesses the same
                 mine = given if together else alike
                 alike = 0
+                if address >> RANK_SHIFT != owner:
+                    owner = address >> RANK_SHIFT
+                    cells = first_cell(o, slot, owner)
                 for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
                     one = o.cells[cell]
                     since = max(start, int(one["written"]))
@@ -120,12 +171,20 @@ def work_off(o: Order) -> None:
                     if updates and one["update"] <= now:
                         one["update"] = now
                         one["updater"] = warp * LANES + lane if record["event"] != Event.REDUCE else NOBODY
+                    accesses = o.reads[cell]
                     if updates:
                         one["last"] = max(one["last"], now)
-                        note_logged(o.updates[cell, way], warp, now, mine, site, max(since, own))
-                    else:
-                        note_logged(o.reads[cell, way], warp, now, mine, site, max(since, own))
-    o.n[LOGGED], o.n[LOG_FROM] = 0, o.n[NOW]
+                        accesses = o.updates[cell]
+                    way = way_of(o, slot, rank, warp, row, accesses, owner, since)
+                    if way != NONE:
+                        note_logged(accesses[way], warp, now, mine, site, max(since, own))
+    o.n[LOGGED], o.n[LOGGED_APART], o.n[LOG_FROM] = 0, 0, o.n[NOW]
+
+
+def work_off_apart(o: Order) -> None:
+    """Before warps get to know more of each other."""
+    if o.n[LOGGED_APART] != 0:
+        work_off(o)
 
 
 def note_logged(access: Array, warp: int, now: int, lanes: int, site: int, known: int) -> None:

@@ -24,6 +24,7 @@ from ptxsim.checks.order.dependents import meet_prior, signal, wait
 from ptxsim.checks.order.edges import acquire_at, fence, release_at, same_address, shared_key
 from ptxsim.checks.order.entries import entry_at, forget, go_on, owner_of
 from ptxsim.checks.order.lines import is_in_order
+from ptxsim.checks.order.log import work_off_apart
 from ptxsim.checks.order.proxies import publish, see_copies, waited
 from ptxsim.checks.order.sites import ACQUIRES, ARRIVES, COVERS, IGNORED, INITIALIZES, RELEASES, SCOPE, STRONG
 from ptxsim.checks.order.slots import admit, end
@@ -32,6 +33,7 @@ from ptxsim.checks.order.state import (
     BARRIERS,
     CELLS,
     CTAS,
+    EDGES,
     FAR,
     INITS,
     KEPT,
@@ -95,6 +97,8 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
         slot, rank = place, 0
         if o.n[CTAS] > 1:
             slot, rank = place // int(o.n[CTAS]), place % int(o.n[CTAS])
+            if o.n[EDGES] != 0:  # from now on warps get to know each other between barriers, too
+                work_off_apart(o)
         warp = rank * int(o.n[WARPS]) + int(record["warp"])
         event, mask, site = int(record["event"]), int(record["mask"]), int(record["site"])
         addresses, bits = record["addresses"], int(o.sites[record["site"]])

@@ -14,6 +14,7 @@ from ptxsim.checks.order.state import (
     LINE_BITS,
     LOG_SLOT,
     LOGGED,
+    LOGGED_APART,
     NONE,
     NOW,
     OVER,
@@ -26,7 +27,7 @@ from ptxsim.checks.order.state import (
     WARPS,
     Order,
 )
-from ptxsim.jit.vectors import fill
+from ptxsim.jit.rows import fill
 from ptxsim.lanes import LANES
 
 
@@ -85,7 +86,7 @@ def begin(o: Order, slot: int, cluster: int) -> None:
 def drop(o: Order, slot: int) -> None:
     """All threads of a CTA know what is in its log, or it is over."""
     if o.n[LOG_SLOT] == slot:
-        o.n[LOGGED] = 0
+        o.n[LOGGED], o.n[LOGGED_APART] = 0, 0
 
 
 def end(o: Order, slot: int) -> None:

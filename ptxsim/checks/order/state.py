@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache, reduce
 from mmap import PAGESIZE
+from operator import or_
 from typing import NamedTuple
 
 import numpy as np
@@ -31,8 +33,8 @@ from ptxsim.machine.pages import Spare
 (
     NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, THREADS, FREE,
     INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, INITS, PRODUCTS, AGREED_IN_SHARED, PASSES, COVER_SCOPE,
-    TENSOR, LOG_FROM, STRAYED, AWAITED, AWAITS, SIGNALS, BEGUN, HEARS, NUMBERS,
-) = range(41)  # fmt: skip
+    TENSOR, LOG_FROM, STRAYED, AWAITED, AWAITS, SIGNALS, BEGUN, HEARS, LOGGED_APART, NUMBERS,
+) = range(42)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
 # of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
@@ -216,9 +218,10 @@ def begin(
     grid, warps = len(home), -(-block // LANES)
     all_warps = ctas * warps
     threads = all_warps * LANES
-    completions = (COMPLETIONS * ctas + 1) * any(bits & LATER for bits in sites)
-    groups = warps // 4 * ctas * any(bits & WARPGROUP for bits in sites)
-    tensors = all_warps * any(bits & TENSORS for bits in sites)
+    some = of_any(sites)
+    completions = (COMPLETIONS * ctas + 1) * (some & LATER != 0)
+    groups = warps // 4 * ctas * (some & WARPGROUP != 0)
+    tensors = all_warps * (some & TENSORS != 0)
     awaits = grids is not None and len(grids) > 0
     units = (2 if covers else 1) * threads + awaits + 2 * tensors + completions + ctas + groups + 1
     ways = warps + (NEAR_WAYS if ctas > 1 else 0)
@@ -229,10 +232,10 @@ def begin(
     n = np.zeros(NUMBERS, np.int64)
     n[[CTAS, WARPS, UNITS, SHIFT, CELLS]] = ctas, warps, units, 2, cells
     n[COVERED] = threads * covers
-    n[HEARS] = n[EDGES] = any(bits & TAKEN for bits in sites)
+    n[HEARS] = n[EDGES] = some & TAKEN != 0
     heard = HEARD * int(n[HEARS])
     n[AWAITED] = (2 if covers else 1) * threads if awaits else 0
-    n[PASSES] = covers and not any(bits & UNORDERED for bits in sites)
+    n[PASSES] = covers and not some & UNORDERED
     n[COVER_SCOPE] = min((bits >> SCOPE & 3 for bits in sites if bits & COVERS), default=Scope.SYS)
     n[PRODUCTS] = units - 1 - groups
     n[INITS] = n[PRODUCTS] - ctas
@@ -240,7 +243,7 @@ def begin(
     n[TENSOR] = n[COPIED] - 2 * tensors if tensors else 0
     n[AGREED] = _agree(sites, UPDATES_SHARED, Scope.GPU)
     n[AGREED_IN_SHARED] = _agree(sites, UPDATES_GLOBAL, Scope.CLUSTER if ctas > 1 else Scope.CTA)
-    n[COPYING] = any(bits & BY_PROXY for bits in sites)
+    n[COPYING] = some & BY_PROXY != 0
     n[[THREADS, INITIALIZED, LINES]] = block, initialized, lines
     n[[CLUSTERS, GRID, WAYS, ROWS, KEPT]] = clusters, grid, ways, rows, 1
     # Memory that is not used costs nothing: room for what runs side by side, and for some pages.
@@ -274,6 +277,13 @@ def begin(
 _spare = Spare()
 
 
+@lru_cache(maxsize=64)
+def of_any(sites: tuple[int, ...]) -> int:
+    """The bits that any of some sites has."""
+    return reduce(or_, sites, 0)
+
+
+@lru_cache(maxsize=64)
 def _agree(sites: tuple[int, ...], elsewhere: int, scope: Scope) -> bool:
     """Whether all strong accesses but those that only update memory elsewhere have a scope, or a wider one, and are of one size."""
     updates = UPDATES_SHARED | UPDATES_GLOBAL
