@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ptxsim.jit.body import Array, body
+from ptxsim.jit.vectors import are_moved, blocks_of
 from ptxsim.lanes import LANES
 from ptxsim.layout.wavefronts import AccessKind, cost, sectors_and_lines
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MORE, FLAG_READ, Event, Space
@@ -14,6 +15,8 @@ from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MORE, FLAG_READ, Event, 
 NOTHING = -1  # an event that is not counted; a site whose accesses are counted as their events say
 LEADER, ELSEWHERE = len(AccessKind), len(AccessKind) + 1  # an atomic of one lane; counted nowhere
 SHARED, GLOBAL = 0, 1  # first index of the sums
+SECTOR_BITS, SECTORS_OF_LINE, SECTORS_AT_ONCE = 5, 4, 59  # of a sector's bytes; as many as fit in a number
+EACH_LINE = 0x1111111111111111  # the first sectors of lines
 DIFFERENT = 32  # executions of an instruction that are kept as long as there are no more different ones
 SLOTS = 2 * DIFFERENT
 PATIENCE = 256  # executions after which an instruction without conflicts is not looked at so closely
@@ -82,8 +85,6 @@ def tally(records: Array, t: Tallies) -> None:
         total, last = t.sums[where, record["site"]], t.last[where, record["site"]]
         how = int(site["how"])
         addresses = record["addresses"]
-        for lane in range(LANES):
-            address[lane] = int(addresses[lane])
         if where == SHARED:
             if how == ELSEWHERE:
                 continue
@@ -98,7 +99,7 @@ def tally(records: Array, t: Tallies) -> None:
                 site["reading"] |= mask
                 for lane in range(LANES):
                     if mask >> lane & 1:
-                        site["sources"][lane] = address[lane]
+                        site["sources"][lane] = int(addresses[lane])
             while width & (width - 1):  # cp.async may read a part of its aligned element
                 width += 1
             if flags & FLAG_MORE:
@@ -110,17 +111,20 @@ def tally(records: Array, t: Tallies) -> None:
                 total["conflicts"] -= last["conflicts"]
         copies = kind in (AccessKind.COPY, AccessKind.BYPASS)  # whose cost depends on what they have read
         # A number of lines further, lanes cost the same; of shared memory a number of words: it is the banks that turn.
-        base = address[0] & (~127 if where == GLOBAL else ~3)
-        changed, lanes = 0, last["lanes"]
-        for lane in range(LANES):
-            changed |= (address[lane] - base) ^ lanes[lane]
-        if copies or changed or last["mask"] != mask or last["width"] != width or last["kind"] != kind:
+        base = int(addresses[0]) & (~127 if where == GLOBAL else ~3)
+        lanes, is_same = last["lanes"], last["mask"] == mask and last["width"] == width and last["kind"] == kind
+        if copies or not is_same or not are_moved(addresses, lanes, base):
             last["mask"], last["width"], last["kind"] = mask, width, kind
             for lane in range(LANES):
+                address[lane] = int(addresses[lane])
                 lanes[lane] = address[lane] - base
             if where == GLOBAL:
                 atomic = AccessKind.ATOM <= kind <= AccessKind.CAS
-                sectors, lines = sectors_and_lines(address, mask, atomic)
+                sectors, lines = 0, 0
+                if not atomic:
+                    sectors, lines = near_each_other(addresses, mask)
+                if sectors == 0:
+                    sectors, lines = sectors_and_lines(address, mask, atomic)
                 fewest = max(1, (mask.bit_count() * width + 31) // 32)
                 last["cost"], last["ideal"], last["conflicts"] = sectors, min(fewest, sectors), lines
             else:
@@ -147,6 +151,16 @@ def tally(records: Array, t: Tallies) -> None:
             total["worst"], total["order"], total["kind"] = last["cost"], order, kind
             total["width"], total["mask"] = width, mask
             total["addresses"] = addresses
+
+
+def near_each_other(addresses: Array, mask: int) -> tuple[int, int]:
+    """As sectors_and_lines, of lanes that lie within some sectors; (0, 0) of others."""
+    first, found, inside = blocks_of(addresses, mask, 1, SECTOR_BITS)
+    if inside != mask or found < 0 or found >> SECTORS_AT_ONCE != 0:
+        return 0, 0
+    lines = found << first % SECTORS_OF_LINE
+    lines = (lines | lines >> 1 | lines >> 2 | lines >> 3) & EACH_LINE
+    return found.bit_count(), lines.bit_count()
 
 
 def pattern_of(lanes: Array, mask: int) -> int:

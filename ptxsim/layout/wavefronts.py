@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from ptxsim.jit.body import Array, Numbers, body
+from ptxsim.jit.vectors import most_bits
 from ptxsim.lanes import LANES
 from ptxsim.layout.atomic_loops import tries
 from ptxsim.layout.cp_async_wavefronts import copy_wavefronts
@@ -133,15 +134,13 @@ def most_lanes(address: Numbers, mask: int, words: int, first: int, lanes: int) 
 
 def most_rows(address: Numbers, mask: int, words: int, first: int, lanes: int, lowest: int) -> int:
     """The same, where they merge, of words that lie in ROWS rows of all banks from a lowest one on."""
-    rows, most = [0] * BANKS, 0
+    rows = [0] * BANKS
     for lane in range(first, first + lanes):
         if mask >> lane & 1:
             start = address[lane] // 4
             for word in range(start, start + words):
                 rows[word % BANKS] |= 1 << word // BANKS - lowest
-    for bank in range(BANKS):
-        most = max(most, rows[bank].bit_count())
-    return most
+    return most_bits(rows)
 
 
 def fullest_bank(address: Numbers, mask: int, words: int, first: int, lanes: int) -> int:
