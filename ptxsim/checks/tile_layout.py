@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from ptxsim.checks.tile_rows import MixedRows, of_loads, of_stores, of_tile
-from ptxsim.checks.tile_sources import MOST_ROWS, SITE, TENSOR, THREADS, TOLD, follow
+from ptxsim.checks.tile_sources import MOST_ROWS, SITE, TENSOR, THREADS, TOLD, Tiles, follow
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.analysis.copied_loads import copied_loads, rows_of_products
-from ptxsim.engine.program.operation import Program
+from ptxsim.engine.program.operation import Program, fact
 from ptxsim.isa.facts import Mechanism, Scope
 from ptxsim.lanes import LANES
 from ptxsim.layout.descriptor import Descriptor
@@ -42,6 +42,40 @@ class Problem:
     written: Descriptor | None
     writer: int  # site of what wrote the tile
     times: int = 0
+
+
+class Plan(NamedTuple):
+    """What is the same in all launches of a program."""
+
+    products: list[int]  # sites
+    watched: int  # how many sites are
+    sites: np.ndarray
+    numbers: np.ndarray
+    loads: int
+
+
+@fact
+def plan_of(program: Program) -> Plan:
+    products = [op.site for op in program.ops if op.facts.product is not None and op.facts.scope is Scope.WARPGROUP]
+    copies = {op.site for op in program.ops if op.completes_by is Mechanism.CP_ASYNC_GROUP}
+    tensors = {op.site for op in program.ops if op.family == "tensor_copy"}
+    rows = rows_of_products(program)
+    to_global = {site for site in tensors if program.ops[site].completes_by is not Mechanism.MBARRIER}
+    watched = {*products, *rows, *to_global}
+    copied = copied_loads(program) if products or rows else {}
+    loads = sorted(copies.union(*(each.loads for each in copied.values())))
+    sites, numbers = np.zeros(len(program.ops), SITE), list[int]()
+    sites["load"] = -1
+    sites["load"][loads] = range(len(loads))
+    sites["left"][list(watched)] = PRODUCTS
+    sites["copies"][list(tensors)] = TENSOR
+    for site in {*copies, *copied}:
+        came = copied[site].loads if site in copied else {site}
+        row = sites[site]
+        row["copies"], row["offset"] = site in copies and THREADS, copied[site].offset if site in copied else 0
+        row["first"], row["end"] = len(numbers), len(numbers) + len(came)
+        numbers += (int(sites["load"][load]) for load in came)
+    return Plan(products, len(watched), sites, np.array(numbers, np.int32), len(loads))
 
 
 class TileLayoutChecker(Observer):
@@ -70,42 +104,20 @@ class TileLayoutChecker(Observer):
     ):  # fmt: skip
         self.program, self.variables = program, variables
         self._another = partial(TileLayoutChecker, program, target, numerics, shared_end, variables, warps)
-        self.products = {
-            op.site: MmaAsync(op, target, numerics) for op in program.ops
-            if op.facts.product is not None and op.facts.scope is Scope.WARPGROUP
-        }  # fmt: skip
-        copies = {op.site for op in program.ops if op.completes_by is Mechanism.CP_ASYNC_GROUP}
-        tensors = {op.site for op in program.ops if op.family == "tensor_copy"}
-        rows = rows_of_products(program)
-        watched = {
-            *self.products,
-            *rows,
-            *(site for site in tensors if program.ops[site].completes_by is not Mechanism.MBARRIER),
-        }
-        copied = copied_loads(program) if self.products or rows else {}
-        loads = sorted(copies.union(*(each.loads for each in copied.values())))
-        self.sites, numbers = np.zeros(len(program.ops), SITE), list[int]()
-        self.sites["load"] = -1
-        self.sites["load"][loads] = range(len(loads))
-        self.sites["left"][list(watched)] = PRODUCTS
-        self.sites["copies"][list(tensors)] = TENSOR
-        for site in {*copies, *copied}:
-            came = copied[site].loads if site in copied else {site}
-            row = self.sites[site]
-            row["copies"], row["offset"] = site in copies and THREADS, copied[site].offset if site in copied else 0
-            row["first"], row["end"] = len(numbers), len(numbers) + len(came)
-            numbers += (int(self.sites["load"][load]) for load in came)
+        plan = plan_of(program)
+        self.products = {site: MmaAsync(program.ops[site], target, numerics) for site in plan.products}
+        self.sites = plan.sites.copy()
         units = -(-shared_end // UNIT)
         self.sources, writers = np.full(units, UNKNOWN, np.int64), np.zeros(units, np.int32)
         self.matrices = np.zeros(units, np.int64)
-        self.writers, self.left, self.most, self.time = writers, PRODUCTS * len(watched), MOST, 0
-        self.state = (
-            self.sites, np.array(numbers, np.int32), np.zeros((warps, len(loads), LANES), np.int64),
-            np.zeros((warps, len(loads), LANES), np.int64), self.sources, writers, self.matrices, np.zeros(1, TOLD),
+        self.writers, self.left, self.most, self.time = writers, PRODUCTS * plan.watched, MOST, 0
+        self.state = Tiles(
+            self.sites, plan.numbers, np.zeros((warps, plan.loads, LANES), np.int64),
+            np.zeros((warps, plan.loads, LANES), np.int64), self.sources, writers, self.matrices, np.zeros(1, TOLD),
             np.zeros(MOST_ROWS, np.int64),
         )  # fmt: skip
         self.mixed: dict[tuple[str, str, str], MixedRows] = {}
-        self.is_of_use = bool(watched)
+        self.is_of_use = plan.watched > 0
         self.problems: dict[tuple[str, Descriptor], Problem] = {}
 
     def consume(self, records: np.ndarray) -> None:
@@ -113,7 +125,7 @@ class TileLayoutChecker(Observer):
         self.most -= count
         at = 0 if count else len(records)
         while at < len(records):
-            at, self.time = follow.form(len(records))(records, at, *self.state, self.time)
+            at, self.time = follow.form(len(records))(records, at, self.state, self.time)
             if at < len(records):
                 self._look(records[at])
                 at += 1

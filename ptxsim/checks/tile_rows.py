@@ -13,7 +13,7 @@ import numpy as np
 from ptxsim.checks.causes import lines_of
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Program
-from ptxsim.layout.row_patterns import ROWS, mixed
+from ptxsim.layout.row_patterns import ROWS, mixed, pitches
 from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle
 from ptxsim.layout.tile_order import UNIT, UNKNOWN
 from ptxsim.machine.event import FLAG_OTHERWISE, SWIZZLE_MASK, SWIZZLE_SHIFT
@@ -55,8 +55,11 @@ class MixedRows:
 def of_loads(record: np.ndarray, sources: np.ndarray) -> Iterator[tuple[int, str]]:
     """First addresses and patterns of the mixed matrices that an ldmatrix takes."""
     lanes = int(record["mask"]).bit_count() // ROWS * ROWS
-    for places in record["addresses"][:lanes].astype(np.int64).reshape(-1, ROWS):
-        yield from _mixed_in_memory(places, sources)
+    matrices = record["addresses"][:lanes].astype(np.int64).reshape(-1, ROWS)
+    there = _came_from(matrices, sources) if lanes else None
+    if there is None or not pitches(there).all():
+        for places in matrices:
+            yield from _mixed_in_memory(places, sources)
 
 
 def of_tile(places: np.ndarray, sources: np.ndarray) -> Iterator[tuple[int, str]]:
@@ -64,15 +67,17 @@ def of_tile(places: np.ndarray, sources: np.ndarray) -> Iterator[tuple[int, str]
     yield from _mixed_in_memory(places[:ROWS], sources)
 
 
-def _mixed_in_memory(places: np.ndarray, sources: np.ndarray) -> Iterator[tuple[int, str]]:
-    def came_from(places: np.ndarray) -> np.ndarray | None:
-        units = places // UNIT
-        if units.min() < 0 or units.max() >= len(sources):
-            return None
-        found = sources[units]
-        return None if (found == UNKNOWN).any() else found
+def _came_from(places: np.ndarray, sources: np.ndarray) -> np.ndarray | None:
+    """Where what stands at addresses came from; None if that is not known of all, or they are not in shared memory."""
+    units = places // UNIT
+    if units.min() < 0 or units.max() >= len(sources):
+        return None
+    found = sources[units]
+    return None if (found == UNKNOWN).any() else found
 
-    patterns = mixed(places, came_from)
+
+def _mixed_in_memory(places: np.ndarray, sources: np.ndarray) -> Iterator[tuple[int, str]]:
+    patterns = mixed(places, lambda places: _came_from(places, sources))
     if patterns is not None:
         yield int(places[0]), patterns
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ptxsim.jit.body import Array, body, record
 from ptxsim.lanes import LANES
 from ptxsim.layout.tile_order import UNIT, UNKNOWN
@@ -30,17 +32,31 @@ MOST_ROWS = 1024
 QUAD = 4  # lanes that hold a row of an 8x8 matrix
 
 
-@body(enough=500)
-def follow(
-    records: Array, at: int, sites: Array, numbers: Array, loaded: Array, times: Array, sources: Array, writers: Array, matrices: Array,
-    told: Array, rows: Array, time: int,
-) -> tuple[int, int]:  # fmt: skip
-    """Go over records of the first CTA, from one on, up to one that is to be looked at.
+class Arrays(NamedTuple):
+    """What is known of tiles."""
 
-    numbers: the list that sites tell of; loaded, times: by warp, number and lane, from where it loaded last, and when; sources,
-    writers, matrices: by unit, the last the time at which threads put rows of 8x8 matrices there, with the number of the row, or 0; told,
-    rows: a tensor copy and where its rows are in global memory. Returns the record, or how many there are, and the time.
-    """
+    sites: Array
+    numbers: Array  # the list that sites tell of
+    loaded: Array  # by warp, number and lane: from where it loaded last
+    times: Array  # the same: when
+    sources: Array  # by unit
+    writers: Array
+    matrices: (
+        Array  # by unit: the time at which threads put rows of 8x8 matrices there, with the number of the row, or 0
+    )
+    told: Array  # a tensor copy
+    rows: Array  # where its rows are in global memory
+
+
+class Tiles(Arrays):
+    """The same, which keeps how it is passed to native code (jit.native)."""
+
+
+@body(enough=500)
+def follow(records: Array, at: int, tiles: Tiles, time: int) -> tuple[int, int]:
+    """Go over records of the first CTA, from one on, up to one that is to be looked at. Returns that, or how many there are, and the time."""
+    sites, numbers, loaded, times = tiles.sites, tiles.numbers, tiles.loaded, tiles.times
+    sources, writers, matrices, told, rows = tiles.sources, tiles.writers, tiles.matrices, tiles.told, tiles.rows
     for i in range(at, records.shape[0]):
         record = records[i]
         event, warp, flags = int(record["event"]), int(record["warp"]), int(record["flags"])

@@ -73,8 +73,13 @@ def mixed(places: np.ndarray, came_from: Callable[[np.ndarray], np.ndarray | Non
     return max(ways, key=lambda way: way[0])[1] if ways else None
 
 
+def pitches(found: np.ndarray) -> np.ndarray:
+    """How many bytes lie from one place of each row to the next, 0 in rows in which they are not evenly spaced."""
+    steps = found[:, 1:] - found[:, :-1]
+    pitch = abs(steps[:, 0])
+    return np.where((steps == steps[:, :1]).all(1) & (pitch >= LEAST_PITCH), pitch, 0)
+
+
 def _pitch(found: np.ndarray) -> int:
-    """How many bytes lie from one of these places to the next, 0 if they are not evenly spaced."""
-    steps = np.diff(found)
-    pitch = abs(int(steps[0]))
-    return pitch if (steps == steps[0]).all() and pitch >= LEAST_PITCH else 0
+    """The same of one row."""
+    return int(pitches(found[None])[0])

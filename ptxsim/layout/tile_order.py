@@ -95,12 +95,17 @@ def _came_from(sources: np.ndarray, fields: Descriptor, shape: Shape) -> np.ndar
 
 def _is_even(found: np.ndarray) -> bool:
     """Whether units come from even distances, and no two from one place."""
-    if (found == UNKNOWN).any():
-        return False
-    line, unit = np.arange(found.shape[0])[:, None], np.arange(found.shape[1])
-    down, across = found[1, 0] - found[0, 0], found[0, 1] - found[0, 0] if found.shape[1] > 1 else 0
-    even = (found == found[0, 0] + line * down + unit * across).all()
-    return bool(even) and bool(np.diff(np.sort(found, axis=None)).all())
+    lines, units = found.shape
+    down, across = int(found[1, 0] - found[0, 0]), int(found[0, 1] - found[0, 0]) if units > 1 else 0
+    even = _evenly(lines, units, down, across)
+    return even is not None and bool((found == found[0, 0] + even).all()) and not bool((found == UNKNOWN).any())
+
+
+@lru_cache(maxsize=64)
+def _evenly(lines: int, units: int, down: int, across: int) -> np.ndarray | None:
+    """By how much the units of a tile lie after the first where they lie at even distances; None if two lie in one place."""
+    found: np.ndarray = np.arange(lines)[:, None] * down + np.arange(units) * across
+    return found if np.diff(np.sort(found, axis=None)).all() else None
 
 
 def _fitting(sources: np.ndarray, start: Descriptor, shape: Shape) -> Iterator[Descriptor]:

@@ -42,6 +42,10 @@ class Tile:
         """Byte address of every element, int64 (rows, k)."""
         return _addresses(self)
 
+    def span(self) -> tuple[int, int]:
+        """The first byte that is read, and the one after the last."""
+        return _span(self)
+
     def read(self, memory: np.ndarray) -> np.ndarray:
         """Element codes, unsigned (rows, k), from the bytes of shared memory."""
         addresses = self.addresses()
@@ -77,6 +81,12 @@ def _addresses(tile: Tile) -> np.ndarray:
 
 
 @lru_cache(maxsize=256)
+def _span(tile: Tile) -> tuple[int, int]:
+    addresses = _addresses(tile)
+    return int(addresses.min()), int(addresses.max()) + max(1, tile.bits // 8)
+
+
+@lru_cache(maxsize=256)
 def _chunks(tile: Tile) -> np.ndarray:
     return np.unique(_addresses(tile) // CHUNK) * CHUNK
 
@@ -102,7 +112,7 @@ def check_tile(m: Port, tile: Tile) -> None:
             m.report(name, message, **more)
 
         check_descriptor(m.machine, tile, report)
-        place = int(tile.addresses().min()), doubtful_start(tile)
+        place = tile.span()[0], doubtful_start(tile)
         if not found:
             known[tile] = place
     low, problem = place
@@ -134,10 +144,10 @@ def check_descriptor(machine: Machine, tile: Tile, report: Callable[..., None]) 
     for problem, text in fields.field_problems():
         # The GPU reads on as the address arithmetic says, which is rarely meant.
         report(problem, text, help=FIELDS, level="warning")
-    addresses = tile.addresses()
-    low, high = int(addresses.min()), int(addresses.max()) + max(1, tile.bits // 8)
+    low, high = tile.span()
     start, end = machine.shared_start, machine.shared_bytes
     if low < start or high > end:
+        addresses = tile.addresses()
         at = addresses >= end if high > end else addresses < start
         row, k = np.argwhere(at)[0] if at.any() else (0, 0)
         raise Fault(
@@ -158,6 +168,5 @@ def check_descriptor(machine: Machine, tile: Tile, report: Callable[..., None]) 
 
 def past_variable(tile: Tile, variables: Variables) -> str | None:
     """The variable in which a tile starts and does not end."""
-    addresses, start = tile.addresses(), tile.fields.start
-    high = int(addresses.max()) + max(1, tile.bits // 8)
+    start, high = tile.fields.start, tile.span()[1]
     return next((name for name, (first, size) in variables.items() if first <= start < first + size < high), None)

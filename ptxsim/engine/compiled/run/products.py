@@ -57,7 +57,7 @@ class NativeProducts:
             return 0
         known = self._tiles[place]
         if machine.checks != "none":
-            known.low = int(tile.addresses().min())
+            known.low = tile.span()[0]
             fields = Descriptor.decode(descriptor)
             known.swizzle = SWIZZLE_BITS[fields.swizzle]
             known.doubtful = doubtful_start(tile) is not None
