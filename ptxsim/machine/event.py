@@ -191,7 +191,7 @@ def listed(events: Iterable[Event]) -> np.ndarray:
 class EventStream:
     """A ring of records that hands full batches to observers."""
 
-    def __init__(self, observers: Iterable[Observer], capacity: int = 2048):
+    def __init__(self, observers: Iterable[Observer], capacity: int = 4096):
         self.observers = list(observers)
         self.wanted = Wanted(
             _bits(

@@ -15,7 +15,7 @@ from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.pieces import Loop, spread
 from ptxsim.engine.compiled.ir.value import Value, element_type
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, KINDS, READ_ONLY, WARP
-from ptxsim.machine.event import FLAG_MIXED, FLAG_UNCHANGED, Event, Space
+from ptxsim.machine.event import FLAG_MIXED, FLAG_UNCHANGED, RECORD, Event, Space
 from ptxsim.machine.memory import LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, WINDOW_SIZE
 
 LANE_NUMBERS = range(32)
@@ -25,6 +25,7 @@ _KIND_OF_SPACE = {
     "generic": sum(KINDS.values()),
 }  # fmt: skip
 _SPACES = {name: str(int(Space[name.upper()])) for name in ("global", "const", "param", "shared", "local")}  # as IR
+_ADDRESSES = RECORD.itemsize - 8 * len(LANE_NUMBERS)  # where they are in a record: at its end
 
 
 class AccessHelper:
@@ -352,14 +353,17 @@ class AccessHelper:
         event = str(int(Event.STORE if self.write else Event.LOAD))
         if self.place:
             event, flags = e.let("lshr i32 %flags, 16"), e.let("and i32 %flags, 65535")
-        room = e.stack_slot("<32 x i64>")
         addresses = e.convert(offset, "u64") if space == _SPACES["shared"] else self.address
         if self.cluster and space == _SPACES["shared"] and not named:
             addresses = addresses + spread(e, e.field("%warp", WARP["named"], "i64"), "u64")
-        e.line(f"  store <32 x i64> {addresses.text}, ptr {room}, align 64")
-        self._declare(f"declare void @{self.prefix}event(ptr, ptr, i32, i32, i32, i32, i32, i32, ptr)")
+        # Where the next record's are; if it is not wanted, the one after it has the place.
+        records, count = (e.field("%context", CONTEXT[name], "i64") for name in ("records", "recorded"))
+        start = e.let(f"add i64 {records}, {_ADDRESSES}")
+        place = e.at(e.let(f"inttoptr i64 {start} to ptr"), count, f"[{RECORD.itemsize} x i8]")
+        e.line(f"  store <32 x i64> {addresses.text}, ptr {place}, align 8")
+        self._declare(f"declare void @{self.prefix}mark(ptr, ptr, i32, i32, i32, i32, i32, i32)")
         number = space if isinstance(space, str) else int(space)
         e.line(
-            f"  call void @{self.prefix}event(ptr %context, ptr %warp, i32 %site, i32 {event}, i32 {number}, "
-            f"i32 {self.total}, i32 {flags}, i32 %mask, ptr {room})"
+            f"  call void @{self.prefix}mark(ptr %context, ptr %warp, i32 %site, i32 {event}, i32 {number}, "
+            f"i32 {self.total}, i32 {flags}, i32 %mask)"
         )
