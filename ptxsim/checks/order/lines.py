@@ -261,7 +261,7 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
                         if own != now and is_by_lanes and are_in_place(o, slot, row, record):
                             own = now
                         if own != now or not knows_warps(o, warp, row, o.warps[at], LANES, own):
-                            if not is_by_lanes or not are_elsewhere(o, slot, row, record, number):
+                            if not is_by_lanes or not are_elsewhere(o, slot, row, record, number, own):
                                 return UNKNOWN
                     found = PARTLY if how & COPIES else found
             if how & COPIES:

@@ -89,10 +89,10 @@ def are_in_place(o: Order, slot: int, row: int, record: Array) -> bool:
     return number == 0
 
 
-def are_elsewhere(o: Order, slot: int, row: int, record: Array, line: int) -> bool:
-    """Whether lanes write other words of a line than what has been read there, as far as a row of their warp does not know that. The log
-    says so, where it goes back far enough."""
-    floor, own, number = int(o.floor[row]), int(o.own[row]), int(o.n[LOGGED])
+def are_elsewhere(o: Order, slot: int, row: int, record: Array, line: int, own: int) -> bool:
+    """Whether lanes write other words of a line than what has been read there, as far as a row of their warp does not know that; own: up to
+    when it knows of its warp's reads. The log says so, where it goes back far enough."""
+    floor, number = int(o.floor[row]), int(o.n[LOGGED])
     if o.n[LOG_SLOT] != slot or o.n[LOG_FROM] > floor:
         return False
     bits = WORD_BITS if record["width"] <= 2 << WORD_BITS else QUAD_BITS
