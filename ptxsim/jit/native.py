@@ -118,6 +118,7 @@ _SYMBOL = "body_of_all"  # in place of a symbol, in text
 # Seconds that quick code runs before careful code is made, per byte of its object: about as long as that takes to make. Where the
 # store had it already, there will be more processes like this one.
 PATIENCE, KEPT_PATIENCE = 8e-6, 8e-7
+_address_at, _BEFORE_ADDRESS = ctypes.c_size_t.from_address, object.__basicsize__
 _HEAD, _EMPTY_HEAD = struct.Struct("=q8s"), bytes(8 * FIRST_ARGUMENT)
 _RESULTS = {code: struct.Struct("=" + code.decode()) for code in (b"q", b"Q", b"d", b"?")}
 
@@ -131,27 +132,25 @@ def _codes(kind: Kind) -> str:
 
 def _packed(packer: struct.Struct, kind: Kind, value: Any) -> bytes:
     """The words of an argument, as they lie in memory; a tuple with attributes of its own keeps them."""
-    kept = getattr(value, "__dict__", {}) if isinstance(kind, Struct) else {}
-    words = kept.get("words")
-    if words is None:
-        numbers: list[Any] = []
-        _flatten(kind, value, numbers)
-        words = kept["words"] = packer.pack(*numbers)
-    return cast(bytes, words)
+    if isinstance(kind, Scalar):
+        return packer.pack(value)
+    if isinstance(kind, Struct):
+        kept = getattr(value, "__dict__", {})
+        if "words" not in kept:
+            kept["words"] = packer.pack(*_flattened(kind, value))
+        return cast(bytes, kept["words"])
+    return packer.pack(*_flattened(kind, value))
 
 
-def _flatten(kind: Kind, value: Any, numbers: list[Any]) -> None:
+def _flattened(kind: Kind, value: Any) -> list[Any]:
     """The numbers that an argument's words are."""
     if isinstance(kind, kinds.Array):
         # The first field of numpy's array object; `ctypes.data` takes ten times as long.
-        numbers += (ctypes.c_size_t.from_address(id(value) + object.__basicsize__).value, *value.shape)
-        if kind.strided:
-            numbers.append(value.strides[0])
-    elif isinstance(kind, Struct):
-        for inner, each in zip(kind.kinds, value):
-            _flatten(inner, each, numbers)
-    else:
-        numbers.append(value)
+        found = [_address_at(id(value) + _BEFORE_ADDRESS).value, *value.shape]
+        return [*found, value.strides[0]] if kind.strided else found
+    if isinstance(kind, Struct):
+        return [number for inner, each in zip(kind.kinds, value) for number in _flattened(inner, each)]
+    return [value]
 
 
 def _text(
