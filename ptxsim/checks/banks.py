@@ -87,6 +87,8 @@ class BankCounter(Observer):
         self.outer: dict[int, GlobalTally] = {}
         self._products = product_wavefronts(program)
         self._products_done: dict[int, int] = dict.fromkeys(self._products, 0)
+        if not self._products:
+            self.events = self.events - {Event.MMA}
 
     @cached_property
     def origins(self) -> Origins:

@@ -106,6 +106,8 @@ class TileLayoutChecker(Observer):
         self._another = partial(TileLayoutChecker, program, target, numerics, shared_end, variables, warps)
         plan = plan_of(program)
         self.products = {site: MmaAsync(program.ops[site], target, numerics) for site in plan.products}
+        if not self.products:
+            self.events = self.events - {Event.MMA}
         self.sites = plan.sites.copy()
         units = -(-shared_end // UNIT)
         self.sources, writers = np.full(units, UNKNOWN, np.int64), np.zeros(units, np.int32)
