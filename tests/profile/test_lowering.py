@@ -6,7 +6,8 @@ import pytest
 
 import ptxsim
 from ptxsim.profile.lowering import lower
-from ptxsim.profile.lowering.machine_code import Kind
+from ptxsim.profile.lowering.machine_code import Kind, MachineOp
+from ptxsim.profile.lowering.schedule import dependences
 from tests.profile.kernels import lowered, units
 
 IDS = "mov.u32 %r0, %tid.x; ld.param.u64 %d0, [place]; "
@@ -351,3 +352,18 @@ def test_addresses_wait_for_the_longest_way(last, place):
     loads = [op for op in machine.blocks[0].ops if op.unit == "global" and op.writes]
     latest = max(loads, key=lambda op: op.site)
     assert loads.index(latest) == place
+
+
+def shared(offset: int, reads: tuple[int, ...] = (9,), writes: tuple[int, ...] = ()) -> MachineOp:
+    """A load of a word from there, or a store to it."""
+    stores = not writes
+    return MachineOp("shared", writes, reads, kind=Kind.ACCESS, space="shared", place=(offset, 4), stores=stores)
+
+
+def test_accesses_to_other_words_of_a_base_may_pass_each_other():
+    load, store, other = shared(0, writes=(1,)), shared(0, (9, 1)), shared(4, writes=(2,))
+    after, _ = dependences([load, store, other, shared(0, writes=(3,)), shared(0, (8,), (4,))])
+    assert set(after[1]) == {3, 4}  # the same word, and what another register names
+    moved = MachineOp("iadd", (9,), (9,))
+    after, _ = dependences([store, moved, other])
+    assert 2 in after[0]

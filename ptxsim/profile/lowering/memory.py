@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxsim.engine.analysis import def_use
 from ptxsim.engine.analysis.assembled_accesses import LOOPS, assembled_accesses
-from ptxsim.engine.program.operand import Constant, Register, Vector
+from ptxsim.engine.program.operand import Address, Constant, Register, Vector
 from ptxsim.engine.program.operation import Op
 from ptxsim.profile.lowering.assembly import Assembly, lowers
 from ptxsim.profile.lowering.fusion import accesses_of, cost_of, is_remote
@@ -35,7 +35,17 @@ def load(assembly: Assembly, op: Op) -> list[MachineOp]:
         return [assembly.machine(op, "constant", Kind.ACCESS, space="const")]
     read = accesses_of(op)[0]
     space, ordered = "nc" if read.read_only else space, read.order in ("volatile", "acquire")
-    return widened(assembly, op, assembly.machine(op, unit_of(assembly, op), Kind.ACCESS, space=space, stores=ordered))
+    made = assembly.machine(op, unit_of(assembly, op), Kind.ACCESS, space=space, stores=ordered, place=_place(op))
+    return widened(assembly, op, made)
+
+
+def _place(op: Op) -> tuple[int, int] | None:
+    """Where a weak access is from the register that it names, and how many bytes a lane accesses."""
+    address, kind = op.sources[0], op.words.get("type")
+    if not isinstance(address, Address) or not isinstance(address.base, Register) or kind is None:
+        return None
+    count = int(str(op.words.get("vec") or "v1")[1:])
+    return (address.offset, kind.bits // 8 * count) if accesses_of(op)[0].order == "weak" else None
 
 
 def widened(assembly: Assembly, op: Op, made: MachineOp) -> list[MachineOp]:
@@ -49,7 +59,7 @@ def widened(assembly: Assembly, op: Op, made: MachineOp) -> list[MachineOp]:
 
 @lowers("store", "async_store", "bulk_store")
 def store(assembly: Assembly, op: Op) -> list[MachineOp]:
-    made = assembly.machine(op, unit_of(assembly, op), Kind.ACCESS, space=space_of(op), stores=True)
+    made = assembly.machine(op, unit_of(assembly, op), Kind.ACCESS, space=space_of(op), stores=True, place=_place(op))
     moves = [MachineOp("alu", (assembly.new_slot(),), (), op.site) for _ in range(_literals(op))]
     made.reads = (*made.reads, *(slot for move in moves for slot in move.writes))
     return [*moves, *released(op), *widened(assembly, op, made)]

@@ -118,6 +118,8 @@ def _merge(alignment: Alignment, ops: list[MachineOp], run: Sequence[int]) -> se
 
 def _made_one(ops: list[MachineOp], members: list[int], width: int) -> set[int]:
     kept = members[-1] if ops[members[0]].stores else members[0]
+    places = [place for i in members if (place := ops[i].place) is not None]
+    ops[kept].place = (min(offset for offset, _ in places), width) if len(places) == len(members) else None
     ops[kept].bytes = width
     ops[kept].writes = tuple(dict.fromkeys(w for i in members for w in ops[i].writes))
     ops[kept].reads = tuple(dict.fromkeys(r for i in members for r in ops[i].reads))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp, Pipe
 from ptxsim.profile.model.figures import UNITS
@@ -197,13 +198,46 @@ class _Live:
         self.live.difference_update(gone)
 
 
+_Place: TypeAlias = tuple[tuple[int, int], int, int] | None  # base and who has written it, offset, bytes
+MANY = 256  # accesses that are told apart
+
+
+class _Accesses:
+    """The loads and stores of a space so far that others may have to come after: those to other words of the same base need not."""
+
+    def __init__(self) -> None:
+        self.loads: list[tuple[int, _Place]] = []
+        self.stores: list[tuple[int, _Place]] = []
+
+    def meet(self, i: int, place: _Place, stores: bool) -> list[int]:
+        """Add access i; returns those that it has to come after."""
+        if place is None or len(self.loads) + len(self.stores) > MANY:
+            place = None
+        before = [j for j, other in self.stores if not apart(place, other)]
+        if stores:
+            before += [j for j, other in self.loads if not apart(place, other)]
+            self.loads = [(j, other) for j, other in self.loads if apart(place, other)]
+            self.stores = [(j, other) for j, other in self.stores if apart(place, other)]
+        (self.stores if stores else self.loads).append((i, place))
+        return before
+
+
+def apart(one: _Place, other: _Place) -> bool:
+    """Whether two accesses are to different bytes from what is in the same register."""
+    return (
+        one is not None
+        and other is not None
+        and one[0] == other[0]
+        and (one[1] + one[2] <= other[1] or other[1] + other[2] <= one[1])
+    )
+
+
 def dependences(ops: list[MachineOp]) -> tuple[list[dict[int, bool]], list[int]]:
     """Who must come after whom, and whether for a result: registers, memory of one space, and the block's last instruction after all others."""
     after: list[dict[int, bool]] = [{} for _ in ops]
     written: dict[int, int] = {}
     read: dict[int, list[int]] = {}
-    stores: dict[str, int] = {}
-    loads: dict[str, list[int]] = {}
+    spaces: dict[str, _Accesses] = {}
     for i, op in enumerate(ops):
         made = {written[r] for r in (*op.reads, *op.predicates) if r in written}
         before = list(made)
@@ -212,15 +246,13 @@ def dependences(ops: list[MachineOp]) -> tuple[list[dict[int, bool]], list[int]]
             if slot in written:
                 before.append(written[slot])
         if op.space:
-            if op.space in stores:
-                before.append(stores[op.space])
-            if op.stores:
-                before += loads.get(op.space, [])
+            place = None
+            if op.place is not None and op.reads:
+                place = (op.reads[0], written.get(op.reads[0], -1)), *op.place
+            before += spaces.setdefault(op.space, _Accesses()).meet(i, place, op.stores)
         elif op.stores and op.kind not in ENDS:  # ordered against everything that is
-            for space in list(stores):
-                before.append(stores[space])
-            for found in loads.values():
-                before += found
+            for space in ("global", "shared", "local", "async", "nc", "const", *spaces):
+                before += spaces.setdefault(space, _Accesses()).meet(i, None, True)
         for j in before:
             if j != i:
                 after[j][i] = j in made
@@ -228,14 +260,6 @@ def dependences(ops: list[MachineOp]) -> tuple[list[dict[int, bool]], list[int]]
             read.setdefault(slot, []).append(i)
         for slot in op.writes:
             written[slot], read[slot] = i, []
-        if op.space:
-            if op.stores:
-                stores[op.space], loads[op.space] = i, []
-            else:
-                loads.setdefault(op.space, []).append(i)
-        elif op.stores:
-            for space in ("global", "shared", "local", "async", "nc", "const"):
-                stores[space], loads[space] = i, []
     last = len(ops) - 1
     if ops[last].kind in ENDS or ops[last].kind in WALLS:
         for i in range(last):

@@ -123,7 +123,7 @@ def copies(flow: DefUse, number: int, block: MachineBlock, count: int, fresh: Ca
             writes = op.writes if last else tuple(names.setdefault(w, fresh(w)) for w in op.writes)
             known[place, reads, guards] = writes
             current.update(zip(op.writes, writes))
-            ops.append(replace(op, reads=reads, writes=writes, predicates=guards))
+            ops.append(replace(op, reads=reads, writes=writes, predicates=guards, place=None))
     return MachineBlock(ops, unroll=count)
 
 
