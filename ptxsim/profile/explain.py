@@ -17,7 +17,8 @@ MODELED = (
     "moves to registers at 1024 bytes per cycle",
     "asynchronous copies, bulk and tensor copies, mbarriers, barriers, cluster barriers: by what the run recorded",
     "SMs: the one with most to do is replayed, and the one with the longest warp where that is another",
-    "CTAs: dealt to SMs in turn, started and replaced at the measured rates, resident as registers, shared memory and warps allow",
+    "CTAs: dealt to SMs in turn, clusters of more than two to 120 of them; started and replaced at the measured rates, those that have stored later, resident as "
+    "registers, shared memory and warps allow; the first warp of each is of the next sub-core",
     "atomics on global memory: at the rate of the words, sectors and pages they touch; an SM has so many on their way, its loads wait for them",
     "stores: at the rate of the sectors written, whole or in part; an SM is busy until its own are on their way; "
     "those to a line that is open are put together, of 30 at a time; warps whose stores wait for the sub-core's port take turns",
@@ -25,7 +26,7 @@ MODELED = (
     "branches: taken back or ahead, lanes that part and that meet again",
     "fences of the GPU: in rounds of the SM, after the loads and stores that came before, with those that come at the same time",
     "flags: seen by a spinning warp after a latency that depends on the fence before the write, one write of a line after the other",
-    "shared memory of a cluster: at a rate of bytes, which SMs share where more of them use it than a GPC's network carries",
+    "shared memory of a cluster: at a rate of lines and sectors of the SM's port to the others",
     "code: fetched in lines of 128 bytes, the next ones in advance, when a warp of the SM first comes by",
     "machine code of the assembler, or of a cubin of the same PTX, where ptxas and nvdisasm are installed: stall counts, barriers, register reads of two banks, "
     "spills, registers; blocks are tied to the PTX by line marks, and run as the PTX ran",

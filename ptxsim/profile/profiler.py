@@ -17,7 +17,7 @@ from ptxsim.profile.lowering.pressure import MOST
 from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.model.encode import STALLS
 from ptxsim.profile.model.entries import BLOCK, TENSOR
-from ptxsim.profile.model.figures import figures_of
+from ptxsim.profile.model.figures import dealt_clusters, figures_of
 from ptxsim.profile.model.jobs import dealt
 from ptxsim.profile.model.occupancy import Occupancy, occupancy
 from ptxsim.profile.model.sharing import lost_from_l2
@@ -51,11 +51,12 @@ class Profile:
         taken in place of what the assembler makes of it."""
         self.text, self.function, self.cubin = text, function, cubin
         self.no_assembly = ""
-        self.written, self.program, self.figures = program, merged(program), figures_of(target.number, gpu)
+        self.written, self.program = program, merged(program)
         self.target = target
         self.threads = int(np.prod(block))
         self.ctas = int(np.prod(grid))
         self.cluster = int(np.prod(cluster))
+        self.figures = dealt_clusters(figures_of(target.number, gpu), self.cluster)
         self.shared_bytes, self.sms = shared_bytes, sms
         self.tracer = Tracer(self.program, self.ctas, self.cluster, self.figures, every)
         self.registers, self.most = registers, most
@@ -109,9 +110,8 @@ class Profile:
         if self.tracer.replayed is not None:
             busy = [self.tracer.replayed]
         sms = Sms(
-            self.program, self.machine, figures, trace, self.ctas, self.threads, self.shared_bytes, held.ctas, cold,
-            self.cluster,
-        )  # fmt: skip
+            self.program, self.machine, figures, trace, self.ctas, self.threads, self.shared_bytes, held.ctas, cold
+        )
         if flags := sms.flags():
             active, m, sm = sms.replay_all(flags)
         else:

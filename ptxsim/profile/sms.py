@@ -28,9 +28,6 @@ Flags: TypeAlias = tuple[
     np.ndarray, np.ndarray, np.ndarray
 ]  # of a Machine: when each is seen, its line, until when that is busy
 NO_FLAGS = np.zeros(0), np.zeros(0, np.int64), np.zeros(0)
-DEALT = (
-    3  # CTAs of an SM after its first that come as fast as it takes them; the next ones, as fast as the GPU deals them
-)
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)  # KiB of shared memory an SM can be set to
 
 
@@ -49,7 +46,7 @@ def longest_warps(trace: Trace, program: Program, sms: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Sms:
-    """The SMs of a launch, with what they run. residency: CTAs that one holds at a time; cold: the part of the data that L2 does not hold. cluster: CTAs of one."""
+    """The SMs of a launch, with what they run. residency: CTAs that one holds at a time; cold: the part of the data that L2 does not hold."""
 
     program: Program
     machine: MachineProgram
@@ -60,7 +57,6 @@ class Sms:
     shared_bytes: int
     residency: int
     cold: float
-    cluster: int = 1
 
     def flags(self) -> int:
         """Note in the trace which writes warps in spin loops wait for, if it has all SMs and is short enough to replay them; how many."""
@@ -112,9 +108,10 @@ class Sms:
         rows, starts = np.zeros(len(present), CTA), np.zeros(len(begins), START)
         rows["first_warp"] = np.searchsorted(owner, present)
         rows["warps"] = np.bincount(np.searchsorted(present, owner), minlength=len(present))
-        later = max(interval, figures.dispatch_later * min(1.0, self.ctas / figures.sms))
         numbers = np.arange(len(present))
-        rows["start"] = numbers * interval + np.maximum(0, numbers - DEALT) * (later - interval)
+        late = numbers - -(-figures.dispatch_most // warps)
+        later = (figures.dispatch_later + figures.dispatch_later_next * late) * min(1.0, self.ctas / figures.sms)
+        rows["start"] = np.maximum(numbers * interval, np.where(late >= 0, later, 0))
         starts["begin"], starts["end"] = begins, np.append(begins[1:], len(entries))
         m = new_machine(
             code, self.machine.slots, entries, self.trace.lines, rows, starts, objects, p, len(self.program.ops), flags
@@ -166,5 +163,5 @@ class Sms:
         return parameters(
             figures, busy_sms, self._at_work(), l1_bytes, self.cold,
             atomic_rate(figures, trace.entries[trace.entries["code"] == ATOMIC], trace.lines),
-            shared_by, -(-self.threads // 32), self.cluster, lines, few, copied_first(trace, figures),
+            shared_by, -(-self.threads // 32), lines, few, copied_first(trace, figures),
         )  # fmt: skip

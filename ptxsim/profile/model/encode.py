@@ -177,17 +177,17 @@ def parameters(
     atomics: float,
     readers: float = 1.0,
     warps: int = 1,
-    cluster: int = 1,
     lines: float = 1 << 30,
     few: bool = False,
     copied: float = 1.0,
 ) -> np.ndarray:
     """The figures, and what the replay needs beside them, by name, as an array of one row. `sms`: how many have work;
     `at_work`: how many share L2 and DRAM, in the mean over the time of the one that has most to do;
-    `atomics`: operations per cycle that all of them get done; `readers`: SMs that read a line, on average; `warps`: of a CTA; `cluster`: CTAs of one; `lines`: of
+    `atomics`: operations per cycle that all of them get done; `readers`: SMs that read a line, on average; `warps`: of a CTA; `lines`: of
     global memory that the launch reads; `few`: L2 serves each of the SMs as fast as it takes; `copied`: the part of what bulk copies
     read that an SM has not read before."""
     part, started = at_work / figures.sms, sms / figures.sms
+    replaced = figures.replacement_next + figures.replacement_warp * warps
     # What several SMs read leaves L2 once for those that ask at the same time.
     together = 1.0 if few else readers
     read = min(figures.l2_bandwidth_all * together, figures.l2_bandwidth_shared)
@@ -213,10 +213,10 @@ def parameters(
         "local_sector_now": figures.local_sector_all * part,
         "store_part_now": figures.store_part_all * part,
         "store_part_sector_now": figures.store_part_sector_all * part,
-        "replacement_interval": (figures.replacement_next + figures.replacement_warp * warps) * started,
+        "replacement_interval": replaced * started,
+        "replacement_written": max(replaced, figures.replacement_written) * started,
         "shared_latency": figures.unit("shared").latency,
         "bulk_stores": figures.bulk_store_bandwidth_all / part,
-        "remote_share": max(1.0, sms / figures.remote_together) if cluster > 2 else 1.0,
         # Cycles of an SM's share for a byte. What several SMs read comes once for all of them.
         "dram_read": at_work / figures.dram_bandwidth / readers,
         "dram_bulk": at_work / figures.dram_bandwidth / readers * copied,

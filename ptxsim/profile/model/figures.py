@@ -79,6 +79,9 @@ class Figures:
     source: str
     sms: int
     clock_mhz: float
+    cluster_sms: int = (
+        0  # that clusters of more than two CTAs are dealt to, as GPCs have no whole clusters of SMs; 0: all
+    )
     registers: int = 65536
     register_unit: int = 256  # allocated per warp in this many
     threads: int = 2048
@@ -189,10 +192,15 @@ class Figures:
     dispatch: float = 23.5  # from one CTA to the next that an SM gets, and per warp of it
     dispatch_warp: float = 1
     dispatch_warp_least: float = 3  # cycles that a warp of a CTA takes at least
-    dispatch_later: float = 54  # from one CTA to the next that an SM gets after the first four, with all SMs starting
+    dispatch_most: int = 48  # warps that an SM is given as fast as it takes them; CTAs after those come later
+    dispatch_later: float = 300  # cycles after the first CTA, and from one of them to the next, with all SMs starting
+    dispatch_later_next: float = 50
     replacement: float = 400  # from the end of a CTA until another comes in its place
+    replacement_stored: float = 470  # the same of one that has stored
+    turnover: float = 40  # from the first end of a CTA on an SM until it is given further ones at the rate of those that replace others
     replacement_next: float = 70  # from one of those to the next on an SM, and per warp of it, with all SMs busy
     replacement_warp: float = 6
+    replacement_written: float = 157  # the least of that where they store
     constant_miss: float = 110  # extra for the first read of each line of 64 bytes of constants, one SM alone
     constant_miss_all: float = 115  # the same with all SMs starting
     constant_near: float = 20  # the same for each line of what comes with the launch, one SM alone
@@ -210,7 +218,6 @@ class Figures:
         2.2  # cycles of the SM's port to the cluster's shared memory by 128 bytes of another CTA that a warp accesses
     )
     remote_sector: float = 1.33  # and by 32 bytes of those
-    remote_together: int = 64  # SMs that have these rates at a time, in clusters of more than two: eight of each GPC
     remote_atomic: float = 3.3  # cycles of that port by lane of an atomic
     remote_word: float = 2.2  # times as many for lanes that have the same word
     fence_port: float = 16  # cycles of the sub-core from one fence to the next
@@ -239,7 +246,11 @@ class Figures:
 
 
 H200 = Figures(
-    "H200", "timing: measured on an H200 (SM clock 1980 MHz), newer figures on an H100 (tools/data)", 132, 1980
+    "H200",
+    "timing: measured on an H200 (SM clock 1980 MHz), newer figures on an H100 (tools/data)",
+    132,
+    1980,
+    cluster_sms=120,
 )
 # The same chip with HBM3: 3.19 TB/s read in the place of 4.69 (tools/data/dram).
 H100 = replace(
@@ -253,7 +264,7 @@ H100 = replace(
 _NARROW_FMA = Unit(Pipe.FMA_HEAVY, 4, 2, "public: 64 FP32 lanes per SM")
 _SHARED = Unit(Pipe.LSU, 20, 2, "public: PMC10448217")
 A100 = replace(
-    H200, name="A100", source="public figures, not measured by us; the rest is the H200's", sms=108, clock_mhz=1410,
+    H200, name="A100", source="public figures, not measured by us; the rest is the H200's", sms=108, clock_mhz=1410, cluster_sms=0,
     shared_bytes=164 * 1024, unified_bytes=192 * 1024, l2_bytes=40 * 2**20, l2_latency=200, dram_latency=400,
     l2_bandwidth_all=47, l2_bandwidth_shared=64, dram_bandwidth=1103, error=0.5, tensor_scale=1.3,
     units={"fma": _NARROW_FMA, "shared": _SHARED, "fp64": Unit(Pipe.FP64, 8, 4, "public: 32 FP64 lanes per SM")},
@@ -265,7 +276,7 @@ V100 = replace(
 # Data sheet of HGX B200 and the Blackwell tuning guide: SMs, clock, L2, 8 TB/s (of which nine tenths are taken, as on the H200).
 B200 = replace(
     H200, name="B200", source="modeled: public sizes, rates and clock; the rest is the H200's, nothing measured", sms=148,
-    clock_mhz=1965, l2_bytes=126 * 2**20, dram_bandwidth=3660, error=1.0,
+    clock_mhz=1965, cluster_sms=0, l2_bytes=126 * 2**20, dram_bandwidth=3660, error=1.0,
 )  # fmt: skip
 # Data sheets of A40, L40S and RTX 5090, and the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and
 # "Throughput of Native Arithmetic Instructions": two FP64 lanes per SM; products at a half and a quarter of an A100's rate.
@@ -279,6 +290,13 @@ MACHINES: dict[int, Figures] = {70: V100, 80: A100, 86: A40, 89: L40S, 90: H200,
 OTHERS: dict[int, tuple[Figures, ...]] = {
     90: (H100,)
 }  # machines of a target beside the one that is taken unless another is asked for
+
+
+def dealt_clusters(figures: Figures, cluster: int) -> Figures:
+    """The machine as clusters of so many CTAs find it: with the SMs that they are dealt to, one cluster after the other."""
+    if cluster <= 2 or not figures.cluster_sms:
+        return figures
+    return replace(figures, sms=max(1, figures.cluster_sms // cluster) * cluster)
 
 
 def machines_of(target_number: int) -> dict[str, Figures]:

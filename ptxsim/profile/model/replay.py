@@ -21,6 +21,7 @@ from ptxsim.profile.model.replay_units import charge, choose, first_read, occupy
 
 SLICE = 20_000.0  # cycles of an SM that is alone, at first
 LAUNCHED = 9  # lines of 64 bytes of constants that come with the launch: what the driver says, the first parameters
+AT_ONCE = 3  # CTAs that come in the place of others one right after the other, where none has for a while
 QUANTUM = 400.0  # cycles that SMs run ahead of each other: no write is seen elsewhere sooner (figures.flag_relaxed)
 
 
@@ -163,6 +164,11 @@ def release_all(m: Machine, p: Any, now: float) -> bool:
     return found
 
 
+def pace(m: Machine, p: Any) -> float:
+    """Cycles from one CTA that comes in the place of another to the next."""
+    return float(p.replacement_written if m.state[0].stores > 0 else p.replacement_interval)
+
+
 @body
 def run(m: Machine, parameters: Array, residency: int, until: float) -> float:
     """The replay itself, up to a moment; returns when it goes on, INF if it is over or waits for other SMs."""
@@ -184,8 +190,8 @@ def run(m: Machine, parameters: Array, residency: int, until: float) -> float:
         if coming < len(m.ctas) and resident < residency:
             for k in range(residency):
                 t = max(m.ctas[coming].start, m.places[k].free)
-                if m.places[k].free > 0:
-                    t = max(t, replaced + p.replacement_interval)
+                if 0 < before.replacing <= t:
+                    t = max(t, replaced - (AT_ONCE - 1) * pace(m, p))
                 if not m.places[k].taken and t < start:
                     place, start = k, t
         comes = start if best < 0 else min(start, m.subs[best].time)
@@ -193,8 +199,8 @@ def run(m: Machine, parameters: Array, residency: int, until: float) -> float:
             break
         if place >= 0 and (best < 0 or start <= m.subs[best].time):
             c, coming = coming, coming + 1
-            if m.places[place].free > 0:
-                replaced = start
+            if 0 < before.replacing <= start:
+                replaced = max(start, replaced) + pace(m, p)
             if resident == 0:
                 since = max(start, finished)
             end = launch(m, p, c, start)
@@ -203,6 +209,7 @@ def run(m: Machine, parameters: Array, residency: int, until: float) -> float:
                 resident += 1
             else:
                 m.places[place].free, finished = end + p.replacement, max(finished, end)
+                before.replacing = end + p.turnover if before.replacing == 0 else before.replacing
                 if resident == 0:
                     active += finished - since
             continue
@@ -233,7 +240,10 @@ def run(m: Machine, parameters: Array, residency: int, until: float) -> float:
         m.ctas[c].stored = max(m.ctas[c].stored, m.warps[w].store)
         if m.ctas[c].left == 0:
             end = max(max(now, follow), m.ctas[c].stored) + p.drain
-            m.places[m.ctas[c].place].free, m.places[m.ctas[c].place].taken = end + p.replacement, False
+            free = end + (p.replacement_stored if m.ctas[c].stored > 0 else p.replacement)
+            m.places[m.ctas[c].place].free, m.places[m.ctas[c].place].taken = free, False
+            if before.replacing == 0:
+                before.replacing = end + p.turnover
             resident -= 1
             finished = max(finished, end)
             if resident == 0:

@@ -29,11 +29,34 @@ def end_of_segment(m: Machine, g: int, part: int, q: int, end: int, lenient: boo
     lenient: all but the first may be missing.
     """
     for k in range(part, m.segments[g].parts_end):
-        if q < end and m.entries[q].site == m.parts[k].block:
+        if (
+            q < end
+            and m.entries[q].site == m.parts[k].block
+            and not (m.parts[k].optional and left_whole(m, g, k, q, end))
+        ):
             q = after_block(m, q, end)
         elif not m.parts[k].optional and not lenient:
             return -1
     return q
+
+
+def left_whole(m: Machine, g: int, part: int, q: int, end: int) -> bool:
+    """Whether turns of a loop are not begun under a predicate by segment g, because a segment after it is several of them, and those that come
+    are a multiple of that."""
+    block, most = m.parts[part].block, 1
+    for k in range(m.segments[g].followers, m.segments[g].followers_end):
+        f = m.segments[m.followers[k]]
+        if f.parts_end - f.parts > most:
+            copies = 0
+            for j in range(f.parts, f.parts_end):
+                copies += m.parts[j].block == block and not m.parts[j].optional
+            most = max(most, copies if copies == f.parts_end - f.parts else 1)
+    if most == 1:
+        return False
+    turns = 0
+    while q < end and m.entries[q].site == block:
+        q, turns = after_block(m, q, end), turns + 1
+    return turns % most == 0
 
 
 def follows(m: Machine, before: int, g: int) -> bool:
@@ -215,11 +238,12 @@ def free_slot(m: Machine, first: int, step: int) -> int:
 
 
 def launch(m: Machine, p: Any, c: int, start: float) -> float:
-    """Start a CTA: its warps take the free slots of their sub-cores. Returns when it ends, if it has nothing to do, else -1."""
+    """Start a CTA: its warps take the free slots of their sub-cores, the first one's being the next with each CTA (tools/data/dealt). Returns
+    when it ends, if it has nothing to do, else -1."""
     begin = start + p.launch + (p.first_launch if c == 0 else 0.0)
     m.ctas[c].left = m.ctas[c].warps
     for k in range(m.ctas[c].warps):
-        w = free_slot(m, k % SUBS, SUBS)
+        w = free_slot(m, (c + k) % SUBS, SUBS)
         if w < 0:  # CTAs of one to three warps have filled the sub-core
             w = free_slot(m, 0, 1)
         m.counts[Count.USED_SLOTS] = max(m.counts[Count.USED_SLOTS], w + 1)

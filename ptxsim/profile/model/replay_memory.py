@@ -232,7 +232,7 @@ def flag(m: Machine, p: Any, w: int, q: int, done: float) -> float:
 
 def remote(m: Machine, p: Any, q: int, begin: float, latency: float, is_atomic: bool) -> float:
     """An access to shared memory of the cluster passes the SM's port to the others; returns when its result is there."""
-    cycles = (p.remote_atomic if is_atomic else 1.0) * m.entries[q].count * p.remote_share
+    cycles = (p.remote_atomic if is_atomic else 1.0) * m.entries[q].count
     if cycles == 0.0:  # all of it is the CTA's own
         return begin + latency
     begin = max(begin, m.free[Unit.REMOTE])

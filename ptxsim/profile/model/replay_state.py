@@ -49,7 +49,8 @@ Total = IntEnum(
 
 STATE = record(
     ("coming", "i8"), ("resident", "i8"),  # the next CTA to start; how many are there
-    ("finished", "f8"), ("active", "f8"), ("since", "f8"), ("now", "f8"), ("replaced", "f8"),
+    ("finished", "f8"), ("active", "f8"), ("since", "f8"), ("now", "f8"),
+    ("replacing", "f8"), ("replaced", "f8"),  # from when on CTAs come in the place of others; until when those that have come take the GPU
     ("waits", "?"),  # a warp does, for a flag
     ("stores", "i8"), ("stored", "f8"),  # to global memory so far, and when the last was
     ("sending", "f8"), ("place", "i8"),  # until when stores are being sent to L2; where the next line is opened

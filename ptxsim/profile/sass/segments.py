@@ -315,9 +315,22 @@ class Matching:
             pattern[0] = (pattern[0][0], False)
         first = pattern[0][0] if pattern else -1
         return [
-            (n, optional or (n != first and (n in block.loose or not self._always(n, first))))
+            (
+                n,
+                optional
+                or (n != first and (n in block.loose or not self._always(n, first) or self._guarded(n, block))),
+            )
             for n, optional in pattern
         ]
+
+    def _guarded(self, number: int, block: Block) -> bool:
+        """Whether a turn of a loop that a block of machine code holds is all under a predicate of the assembler's: it runs if no other copy does."""
+        found = [i for i in block.instructions if i.base in ANCHORS and self.ptx(i) == number]
+        return (
+            self.graph.loop_depth[number] > 0
+            and bool(found)
+            and all(i.guard and self.program.ops[self.site(i)].guard is None for i in found)
+        )
 
     def _always(self, number: int, first: int) -> bool:
         """Whether a PTX block runs whenever `first` has."""
