@@ -202,7 +202,7 @@ class MBarriers:
     def inval(self, space: str | None, a: LaneValue) -> None:
         """The objects are no more; their memory is the program's."""
         for _, barrier in each(self.port, space, a, Event.STORE):
-            look_at(self.port.machine, barrier.record)
+            look_at(self.port.machine, self.port.cta.mbarriers, barrier.record)
             barrier.record.live = 0
 
     def arrive(self, space: str | None, a: LaneValue, n: LaneValue, kind: int = 0) -> LaneValue:

@@ -6,11 +6,16 @@ what comes then belongs to the next one.
 
 from __future__ import annotations
 
+from collections.abc import MutableSequence
+from itertools import combinations
+
 from ptxsim.diagnostic import LEFT_OVER, SURPLUS, Finding
 from ptxsim.machine.mbarrier_state import describe, is_left_over
-from ptxsim.machine.records import CtaRecord, MBarrierRecord, MBarrierTable
+from ptxsim.machine.records import LINES, CtaRecord, MBarrierRecord, MBarrierTable
 from ptxsim.machine.shared_names import shared_name
 from ptxsim.machine.state import Machine
+
+MANY = -1  # in place of a line, where more of them arrive than are told apart
 
 
 def look_over(machine: Machine, cta: CtaRecord) -> None:
@@ -19,13 +24,35 @@ def look_over(machine: Machine, cta: CtaRecord) -> None:
         return
     table = MBarrierTable.from_address(cta.mbarriers)
     for barrier in table.all[: table.used]:
-        look_at(machine, barrier)
+        look_at(machine, table, barrier)
 
 
-def look_at(machine: Machine, barrier: MBarrierRecord) -> None:
-    """The same of one mbarrier, which ends now: it is invalidated, or its CTA ends."""
-    if machine.checks == "all" and is_left_over(barrier):
+def look_at(machine: Machine, table: MBarrierTable, barrier: MBarrierRecord) -> None:
+    """The same of one mbarrier of a table, which ends now: it is invalidated, or its CTA ends."""
+    if machine.checks == "all" and is_left_over(barrier) and not _is_tail(table, barrier):
         machine.add_finding(_left(machine, barrier))
+
+
+def _is_tail(table: MBarrierTable, barrier: MBarrierRecord) -> bool:
+    """Whether the phase has begun because a loop is over: what is missing are all the arrivals of instructions that have come in each phase
+    before, here or at mbarriers of the same count, and have not come again (a producer that takes the stage no more)."""
+    here = set(_arrivals(barrier.lines, barrier.arrivals))
+    if barrier.bytes or barrier.pending <= 0 or MANY in here:
+        return False
+    for other in table.all[: table.used]:
+        if other.expected == barrier.expected:
+            before = _arrivals(other.lines_before, other.arrivals_before)
+            missing = [count for line, count in before.items() if line not in here]
+            if MANY not in before and any(
+                sum(some) == barrier.pending for n in range(len(missing)) for some in combinations(missing, n + 1)
+            ):
+                return True
+    return False
+
+
+def _arrivals(lines: MutableSequence[int], arrivals: MutableSequence[int]) -> dict[int, int]:
+    found = {line: count for line, count in zip(lines, arrivals) if count}
+    return {MANY: 0} if arrivals[LINES - 1] else found
 
 
 def _left(machine: Machine, barrier: MBarrierRecord) -> Finding:

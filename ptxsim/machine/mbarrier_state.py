@@ -13,7 +13,7 @@ from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, view
 from ptxsim.jit.record import FLAG, I32, I64, U32, Record, record
 from ptxsim.lanes import LANES
-from ptxsim.machine.records import AT_MBARRIERS, RUNS, MBarrierRecord, MBarrierTable, Split, WarpRecord
+from ptxsim.machine.records import AT_MBARRIERS, LINES, RUNS, MBarrierRecord, MBarrierTable, Split, WarpRecord
 from ptxsim.machine.shared_names import Variables, shared_name
 
 MAX_COUNT = (1 << 20) - 1  # of arrivals, and of bytes in either direction
@@ -95,6 +95,9 @@ def begin(table: MBarrierTable, offset: I32, address: I64, expected: I32, layout
     barrier.last_line = 0
     barrier.polled = 1
     forget_polls(barrier)
+    for n in range(LINES):
+        barrier.arrivals[n] = 0
+        barrier.arrivals_before[n] = 0
     mirror(barrier)
     return place
 
@@ -120,6 +123,7 @@ def arrive(barrier: MBarrierRecord, count: I64, kind: I32, cta: I32, warp: I32, 
     barrier.last_cta = cta
     barrier.last_warp = warp
     barrier.last_line = line
+    note_line(barrier, line, count)
     if kind & DROP != 0:
         barrier.expected -= count
     settle(barrier)
@@ -164,7 +168,24 @@ def settle(barrier: MBarrierRecord) -> None:
         barrier.pending = barrier.expected
         barrier.announced = 0
         forget_polls(barrier)
+        begin_lines(barrier)
     mirror(barrier)
+
+
+def note_line(barrier: MBarrierRecord, line: int, count: int) -> None:
+    """An instruction's arrivals in this phase."""
+    place = 0
+    while place < LINES - 1 and barrier.arrivals[place] != 0 and barrier.lines[place] != line:
+        place += 1
+    barrier.lines[place] = line
+    barrier.arrivals[place] += count
+
+
+def begin_lines(barrier: MBarrierRecord) -> None:
+    """Those of the phase that is over are those of the one before."""
+    for place in range(LINES):
+        barrier.lines_before[place], barrier.arrivals_before[place] = barrier.lines[place], barrier.arrivals[place]
+        barrier.arrivals[place] = 0
 
 
 def forget_polls(barrier: MBarrierRecord) -> None:

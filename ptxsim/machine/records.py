@@ -14,6 +14,7 @@ from ptxsim.machine.groups import OWN, Groups
 
 BARRIERS = 16  # the named barriers of a CTA
 MOST_MBARRIERS = 1 << 15  # in 256 KiB of shared memory
+LINES = 5  # whose arrivals at an mbarrier are told apart
 MOST_GROUPS = 8  # warpgroups of a CTA: each has a barrier of its own after the named ones, at which its warps meet
 
 CLUSTER = BARRIERS + MOST_GROUPS  # a CTA's view of the barrier of its cluster comes after those
@@ -185,6 +186,11 @@ class MBarrierRecord(Record):
     polled: I32  # whether any of the following is not zero
     # Failed polls and time-outs in this phase, by the index of the warp.
     polls: Annotated[MutableSequence[int], I32, LANES]
+    # The lines that have arrived in this phase and in the one before, and how often; the last one stands for all that are left.
+    lines: Annotated[MutableSequence[int], I32, LINES]
+    arrivals: Annotated[MutableSequence[int], I32, LINES]
+    lines_before: Annotated[MutableSequence[int], I32, LINES]
+    arrivals_before: Annotated[MutableSequence[int], I32, LINES]
 
 
 @record
