@@ -10,8 +10,9 @@ from ptxsim.checks.order.edges import synchronise
 from ptxsim.checks.order.global_lines import spread
 from ptxsim.checks.order.hearsay import take_data
 from ptxsim.checks.order.log import settle
+from ptxsim.checks.order.lost import put_back
 from ptxsim.checks.order.proxies import see_copies
-from ptxsim.checks.order.sites import CP_ASYNC, LATER, REDUCES, STRONG, TAKEN, TOGETHER, WARPGROUP
+from ptxsim.checks.order.sites import CARRIES, CP_ASYNC, LATER, REDUCES, STRONG, TAKEN, TOGETHER, WARPGROUP
 from ptxsim.checks.order.slots import far_line, place_granules
 from ptxsim.checks.order.state import LINE_BITS, NONE, PAGE_BITS, Order
 from ptxsim.checks.order.touches import land, touch
@@ -78,9 +79,11 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
         lane = lowest(mask)
         at = int(addresses[lane]) if is_global else int(addresses[lane]) & OFFSET
         tell(o, found, MIXED, site, differing(addresses, mask, width), at, slot, warp, lane, warp, is_global)
+    if is_global and not have_pages(o, addresses, mask, width):
+        return False
+    if bits & CARRIES and (event == Event.STORE or (is_global and Event.STORE < event <= Event.REDUCE)):
+        put_back(o, slot, warp, record, event, is_global, found)
     if is_global:
-        if not have_pages(o, addresses, mask, width):
-            return False
         touch_global(o, slot, warp, addresses, mask, width, site, how, together, copier, found)
     else:
         settle(o, slot, addresses, mask, width)

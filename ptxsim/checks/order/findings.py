@@ -19,6 +19,7 @@ from ptxsim.checks.order.cells import (
     FREED,
     HEARSAY,
     LEFT,
+    LOST,
     MIXED,
     NOT_CONSTANT,
     RACE,
@@ -37,6 +38,7 @@ from ptxsim.checks.order.objects import Named, Use
 from ptxsim.checks.order.remedies import fixes, is_fetch, remedy, writes
 from ptxsim.checks.order.rounds import by_rounds
 from ptxsim.checks.order.sites import STRONG, site_bits, size_of
+from ptxsim.checks.order.strong import by_hearsay, lost
 from ptxsim.checks.order.sums import joined_by_sums
 from ptxsim.checks.order.unawaited import unawaited
 from ptxsim.checks.order.unused import is_compared, is_stored_back_alone, is_update
@@ -77,7 +79,7 @@ def findings_of(
         read(reader, row)
         for key, (_, row) in problems.items()
         if key[0]
-        not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED, FREED, UNFENCED, LEFT, UNLIKE, EARLY, AHEAD, UNAWAITED)
+        not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED, FREED, UNFENCED, LEFT, UNLIKE, EARLY, AHEAD, UNAWAITED, LOST)
         and not row[8]
         for store, reader in (key[1:], key[:0:-1])
         if writes(program.ops[store])
@@ -132,6 +134,8 @@ def findings_of(
             unseen.setdefault(other, []).append((site, count, row))
         elif what == UNWAITED:
             waits.append((what, site, other))
+        elif what == LOST:
+            found.append(lost(program, site, other, count, row, warps, cta_of, named))
         elif what == HEARSAY:
             hearsay.append((what, site, other))
         elif what != RACE_IN_WARP or frozenset((site, other)) not in between_warps:
@@ -161,7 +165,7 @@ def findings_of(
         hearsay = []  # for want of the same barrier or fence
     for keys in by_cause(program, hearsay):
         times, first = sum(problems[key][0] for key in keys), problems[keys[0]][1]
-        finding = _by_hearsay(program, *keys[0][1:], times, first, warps, cta_of)
+        finding = by_hearsay(program, *keys[0][1:], times, first, warps, cta_of)
         found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
     ends = {key for key in pairs if _end(program, key) is not None}
     for keys in by_cause(program, ends):
@@ -340,24 +344,6 @@ def _not_constant(program: Program, site: int, other: int, count: int, row: tupl
         labels=(Label.at(before, "written here"),),
         notes=(".nc loads take memory for constant as long as the kernel runs: no barrier and no fence orders them",),
         help="load it without .nc (in CUDA: neither __ldg, nor const with __restrict__)",
-    )  # fmt: skip
-
-
-def _by_hearsay(
-    program: Program, site: int, other: int, count: int, row: tuple[int, ...], warps: int, cta_of: Callable[[int], int]
-) -> Finding:
-    op, store, flag = program.ops[site], program.ops[other], program.ops[row[6]]
-    cta = cta_of(row[7] // warps)
-    return Finding(
-        "race-global",
-        f"{op.opcode} takes what CTA {cta} has stored at {row[3]:#x} to be there because of the flag that {flag.opcode} of line {flag.line} has "
-        "read, but nothing orders that store and the flag's",
-        op.line, op.column, len(op.opcode), level="warning", count=count, warp=row[5],
-        labels=(Label.at(store, "stored here"), Label.at(flag, "the flag is seen here")),
-        notes=("volatile and relaxed accesses are no race, and their order is not that of other threads: the value may be the one before",),
-        help=f"after line {store.line}, and after a barrier if another thread sets the flag, put a fence (fence.acq_rel.gpu; in CUDA __threadfence()), or set the flag "
-        "with .release.gpu",
-        fixes=(beside(store, "after", "fence.acq_rel.gpu;"),),
     )  # fmt: skip
 
 

@@ -51,12 +51,15 @@ def _is_plain(op: Op) -> bool:
 
 def _made_of(program: Program, flow: DefUse, op: Op) -> tuple[set[int], bool]:
     """The values that are made of what an operation brings, and whether one of them is tested for being equal to another."""
-    values, tests, size = set(flow.writes[op.site]), False, -1
-    while size != len(values):
-        size = len(values)
-        for each in program.ops:
-            if each.site in flow.reads and _is_plain(each) and not values.isdisjoint(flow.reads[each.site]):
-                values.update(flow.writes[each.site])
+    values = set(flow.writes[op.site])
+    rest, tests = list(values), False
+    while rest:
+        for site in flow.readers[rest.pop()]:
+            each = program.ops[site]
+            if _is_plain(each):
+                new = set(flow.writes[site]) - values
+                values |= new
+                rest += new
                 tests = tests or (each.family == "setp" and each.words["cmp"] in ("eq", "ne"))
     return values, tests
 
@@ -75,17 +78,18 @@ def _ends_a_loop(program: Program, flow: DefUse, graph: ControlFlow, op: Op, val
 
 def _is_stored(program: Program, flow: DefUse, op: Op) -> bool:
     """Whether what an operation brings goes into memory by arithmetic alone, which no comparison is."""
-    values, size = set(flow.writes[op.site]), -1
-    while size != len(values):
-        size = len(values)
-        for each in program.ops:
-            if each.site not in flow.reads or values.isdisjoint(flow.reads[each.site]):
-                continue
+    values = set(flow.writes[op.site])
+    rest = list(values)
+    while rest:
+        for site in flow.readers[rest.pop()]:
+            each = program.ops[site]
             if any(access.writes for access in each.accesses):
                 if not _only_places(flow, each, values):
                     return True
             elif _is_plain(each) and not _makes_predicates(program, each):
-                values.update(flow.writes[each.site])
+                new = set(flow.writes[site]) - values
+                values |= new
+                rest += new
     return False
 
 

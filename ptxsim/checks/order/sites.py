@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptxsim.checks.ignored_waits import ignored_waits
 from ptxsim.checks.order.followed import followed_reads
 from ptxsim.checks.order.tickets import decided
+from ptxsim.checks.order.unused import strong_updates
 from ptxsim.engine.program.operand import Constant
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import AccessKind, Mechanism, Proxy, Role, Scope
@@ -33,6 +34,7 @@ PART = 33554432  # a strong access to part of a word, which counts as one of the
 VOTES = 134217728  # at a barrier whose threads hand each other a predicate
 LOOKS = 67108864  # an atomic that leaves memory as it is
 FOLLOWED = 268435456  # a strong read of a flag
+CARRIES = 1073741824  # a strong store of what a strong load has brought from its place, changed; or a sum of an atomic
 TAKEN = 536870912  # a strong read of data, which is taken to be there (see followed)
 
 WORD = 4  # bytes
@@ -48,8 +50,9 @@ def site_bits(program: Program) -> tuple[int, ...]:
     """The bits of every operation."""
     ignored, stores = ignored_waits(program), decided(program, AccessKind.WRITE)
     flags, data = followed_reads(program)
+    updates = strong_updates(program)
     bits = [
-        _bits(op) | IGNORED * (op.site in ignored) | DECIDED * (op.site in stores) | FOLLOWED * (op.site in flags) | TAKEN * (op.site in data)
+        _bits(op) | IGNORED * (op.site in ignored) | DECIDED * (op.site in stores) | FOLLOWED * (op.site in flags) | TAKEN * (op.site in data) | CARRIES * (op.site in updates)
         for op in program.ops
     ]  # fmt: skip
     if any(map(_swaps_words, program.ops)):

@@ -11,7 +11,7 @@ from collections import Counter
 
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import reads, slots_of, writes
-from ptxsim.engine.program.operand import Address, Register
+from ptxsim.engine.program.operand import Address, Constant, Register
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import AccessKind, Scope
 
@@ -44,8 +44,34 @@ def is_update(program: Program, load: Op, store: Op) -> bool:
     """Whether an ordinary store puts back, changed, what an ordinary load has brought from its place: `x += 1`."""
     if not _is(load, AccessKind.READ) or not _is(store, AccessKind.WRITE) or load.site > store.site:
         return False
-    if not _at_one_place(program, load, store, Counter(slot for op in program.ops for slot in writes(op))):
-        return False
+    at_one = _at_one_place(program, load, store, Counter(slot for op in program.ops for slot in writes(op)))
+    return at_one and _reaches(program, load, store)
+
+
+def strong_updates(program: Program) -> set[int]:
+    """The sites of strong stores that do the same with what strong loads have brought; and of atomics that change by what is given (add),
+    where all of global memory are such: their other writes are stores."""
+    loads = [op for op in program.ops if _is_strong(op, AccessKind.READ)]
+    stores = [op for op in program.ops if _is_strong(op, AccessKind.WRITE)]
+    atomics = [op for op in program.ops for a in op.accesses if a.kind is AccessKind.ATOMIC and a.space != "shared"]
+    is_sums = all(op.accesses[0].neutral is not None for op in atomics)
+    definitions = Counter(slot for op in program.ops for slot in writes(op)) if loads and stores else Counter[int]()
+    copies = _copies(program) if loads and stores else {}
+    by_place: dict[object, Op] = {}  # the last load of each place
+    found = {op.site for op in atomics if is_sums and stores}
+    for op in sorted((*loads, *stores), key=lambda each: each.site):
+        place = _place_of(op, copies, definitions)
+        if place is None:
+            continue
+        if _is_strong(op, AccessKind.READ):
+            by_place[place] = op
+        elif place in by_place and _reaches(program, by_place[place], op):
+            found.add(op.site)
+    return found
+
+
+def _reaches(program: Program, load: Op, store: Op) -> bool:
+    """Whether a store takes what arithmetic makes of what a load before it has brought."""
     values = set(writes(load))
     for op in program.ops[load.site + 1 : store.site]:
         if _is_arithmetic(op) and not values.isdisjoint(reads(op)):
@@ -122,18 +148,25 @@ def _is_test(op: Op, loaded: set[int], found: set[int]) -> bool:
 
 def _at_one_place(program: Program, one: Op, two: Op, definitions: Counter[int]) -> bool:
     """Whether two accesses have one address: a constant, or a distance from a register that is written once, or copies of that."""
-    copies = {op.destinations[0].slot: op.sources[0].slot for op in program.ops if op.facts.formula == "a" and op.guard is None
-              and isinstance(op.destinations[0], Register) and isinstance(op.sources[0], Register)}  # fmt: skip
-    places = []
-    for op in (one, two):
-        address, rest = next(a for a in op.sources if isinstance(a, Address)), dict(copies)
-        slot = address.base.slot if isinstance(address.base, Register) else None
-        while slot in rest and definitions[slot] == 1:
-            slot = rest.pop(slot)
-        if slot is not None and definitions[slot] != 1:
-            return False
-        places.append((slot, address.offset))
-    return places[0] == places[1]
+    copies = _copies(program)
+    place = _place_of(one, copies, definitions)
+    return place is not None and place == _place_of(two, copies, definitions)
+
+
+def _copies(program: Program) -> dict[int, int]:
+    """Registers that are copies, and of which."""
+    return {op.destinations[0].slot: op.sources[0].slot for op in program.ops if op.facts.formula == "a" and op.guard is None
+            and isinstance(op.destinations[0], Register) and isinstance(op.sources[0], Register)}  # fmt: skip
+
+
+def _place_of(op: Op, copies: dict[int, int], definitions: Counter[int]) -> tuple[int | None, int, int] | None:
+    """What is the same for accesses to one address; None where a register in it is written more than once."""
+    address, rest = next(a for a in op.sources if isinstance(a, Address)), dict(copies)
+    slot = address.base.slot if isinstance(address.base, Register) else None
+    while slot in rest and definitions[slot] == 1:
+        slot = rest.pop(slot)
+    variable = address.base.value if isinstance(address.base, Constant) else 0
+    return None if slot is not None and definitions[slot] != 1 else (slot, variable, address.offset)
 
 
 def _is(op: Op, kind: AccessKind) -> bool:
@@ -142,6 +175,10 @@ def _is(op: Op, kind: AccessKind) -> bool:
     return (
         len(accesses) == 1 and accesses[0].kind is kind and accesses[0].order == "weak" and op.facts.scope is Scope.LANE
     )
+
+
+def _is_strong(op: Op, kind: AccessKind) -> bool:
+    return op.facts.scope is Scope.LANE and any(a.kind is kind and a.order != "weak" for a in op.accesses)
 
 
 def _is_arithmetic(op: Op) -> bool:

@@ -1,0 +1,45 @@
+"""What is said of strong accesses, which are no race and may go wrong all the same (hearsay, lost)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ptxsim.checks.order.objects import Named
+from ptxsim.diagnostic import Finding, Label, beside
+from ptxsim.engine.program.operation import Program
+
+
+def lost(
+    program: Program, site: int, other: int, count: int, row: tuple[int, ...], warps: int, cta_of: Callable[[int], int], named: Named
+) -> Finding:  # fmt: skip
+    op, before = program.ops[site], program.ops[other]
+    where = f"global address {row[3]:#x}" if row[8] else f"shared memory at {named(row[3])}"
+    whose = f"warp {row[7] % warps} of CTA {cta_of(row[7] // warps)}" if row[8] else f"warp {row[7] % warps}"
+    message = f"{op.opcode} puts back, changed, what was loaded from {where}, and nothing orders the two with what {whose} writes there"
+    help = "let one instruction do both (atomicAdd; atom or red in PTX), or take a lock"
+    if any(access.reads for access in op.accesses):
+        message = f"{op.opcode} adds to {where}, and nothing orders what {whose} stores there before it: that may undo the sum"
+        help = f"let the store at line {before.line} come before what tells the others to go on"
+    return Finding(
+        "race-global" if row[8] else "race-shared", message, op.line, op.column, len(op.opcode), level="warning",
+        count=count, warp=row[5], lane=row[6], labels=(Label.at(before, "written here"),) if before is not op else (),
+        notes=("strong accesses are no race, but in no order: of two updates of one place one may be lost",), help=help,
+    )  # fmt: skip
+
+
+def by_hearsay(
+    program: Program, site: int, other: int, count: int, row: tuple[int, ...], warps: int, cta_of: Callable[[int], int]
+) -> Finding:
+    op, store, flag = program.ops[site], program.ops[other], program.ops[row[6]]
+    cta = cta_of(row[7] // warps)
+    return Finding(
+        "race-global",
+        f"{op.opcode} takes what CTA {cta} has stored at {row[3]:#x} to be there because of the flag that {flag.opcode} of line {flag.line} has "
+        "read, but nothing orders that store and the flag's",
+        op.line, op.column, len(op.opcode), level="warning", count=count, warp=row[5],
+        labels=(Label.at(store, "stored here"), Label.at(flag, "the flag is seen here")),
+        notes=("volatile and relaxed accesses are no race, and their order is not that of other threads: the value may be the one before",),
+        help=f"after line {store.line}, and after a barrier if another thread sets the flag, put a fence (fence.acq_rel.gpu; in CUDA __threadfence()), or set the flag "
+        "with .release.gpu",
+        fixes=(beside(store, "after", "fence.acq_rel.gpu;"),),
+    )  # fmt: skip
