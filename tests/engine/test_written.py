@@ -9,6 +9,7 @@ from ptxsim.diagnostic import PtxError
 from ptxsim.engine.program.identity import program_text
 from ptxsim.engine.program.operation import Program
 from ptxsim.engine.program.written import blocks_of, rows_of
+from ptxsim.isa import registry
 from ptxsim.session import cache
 from ptxsim.session.module import Module
 
@@ -54,3 +55,16 @@ def test_what_a_run_adds_is_not_written():
     assert before.ops[0].sources[0]._lanes
     assert not read.ops[0].sources[0]._lanes
     assert read.ops[0].sources[0].lanes.tolist() == before.ops[0].sources[0].lanes.tolist()
+
+
+@pytest.mark.parametrize("last_first", [False, True])
+def test_forms_are_found_whichever_family_was_read_first(last_first, monkeypatch):
+    program = Module.from_text(
+        ".version 8.0 .target sm_80 .address_size 64 .visible .entry k() { .reg .b32 %r<4>; mad.lo.u32 %r0, %r1, %r2, %r3; "
+        "mad.lo.cc.u32 %r0, %r1, %r2, %r3; ret; }"
+    ).kernel().program()  # fmt: skip
+    rows = rows_of(program)
+    forms = sorted(registry.forms("mad.lo"), key=lambda form: form.definition.identity, reverse=last_first)
+    monkeypatch.setitem(registry._FORMS, "mad.lo", forms)
+    read = [op.definition for block in blocks_of(rows) for op in block]
+    assert read == [op.definition for op in program.ops]

@@ -14,14 +14,24 @@ from ptxsim.isa import registry
 from ptxsim.isa.bind import Bound
 from ptxsim.isa.registry import Form
 
-Rows = tuple[list[tuple[str, int]], list[list[tuple[Any, ...]]]]  # forms by name and place, operations by block
+Rows = tuple[list[tuple[str, str, int]], list[list[tuple[Any, ...]]]]  # forms as `_named` has them, operations by block
 
 
 def rows_of(program: Program) -> Rows:
     """Rows of all operations. Programs that run add nothing to them."""
     forms: dict[Form, int] = {}
     blocks = [[_row(op, forms.setdefault(op.bound.form, len(forms))) for op in block] for block in program.blocks]
-    return [(form.name, registry.forms(form.name).index(form)) for form in forms], blocks
+    return [_named(form) for form in forms], blocks
+
+
+def _named(form: Form) -> tuple[str, str, int]:
+    """A form by its name, its definition, and its place among those that have both: that of families depends on which was read first."""
+    identity = form.definition.identity
+    return form.name, identity, _forms(form.name, identity).index(form)
+
+
+def _forms(name: str, identity: str) -> list[Form]:
+    return [form for form in registry.forms(name) if form.definition.identity == identity]
 
 
 def _row(op: Op, form: int) -> tuple[Any, ...]:
@@ -36,7 +46,7 @@ def _row(op: Op, form: int) -> tuple[Any, ...]:
 def blocks_of(rows: Rows) -> list[list[Op]]:
     """The operations, block by block."""
     names, blocks = rows
-    forms = [registry.forms(name)[place] for name, place in names]
+    forms = [_forms(name, identity)[place] for name, identity, place in names]
     return [[_op(forms[row[1]], *row) for row in block] for block in blocks]
 
 
