@@ -130,6 +130,8 @@ class Threads:
                 raise
         is_right = not failed and (machine.stream is None or machine.stream.take(streams))
         for stream in streams:
+            for observer in stream.observers:
+                observer.release()
             stream.end()
         if not is_right:
             memory.take(before)
