@@ -140,8 +140,11 @@ class Launch:
         parameter = self.arguments.passed_in(allocation)
         if parameter is None:
             return allocation.name
-        names = self.code.written or names_at_hand(self.code.source, self.code.function)
-        return names.get(parameter.name, parameter.name)
+        names, entry = self.code.written or names_at_hand(self.code.source, self.code.function), self.code.function.name
+        mangled = (
+            f"{entry}_" if entry.startswith("_Z") else ""
+        )  # which nvcc puts before its own names, and nobody reads
+        return names.get(parameter.name, parameter.name.removeprefix(mangled))
 
     def release(self) -> None:
         """Free what the launch has put into memory that outlives it, which knows nothing more of it."""

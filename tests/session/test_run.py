@@ -189,3 +189,12 @@ def test_an_error_travels_between_processes():
     there = pickle.loads(pickle.dumps(caught.value))
     assert type(there) is ptxsim.PtxError and str(there) == str(caught.value)
     assert there.findings == caught.value.findings and there.findings[0].source == caught.value.findings[0].source
+
+
+def test_messages_leave_out_the_mangled_name_that_a_compiler_puts_before_parameters():
+    text = (
+        ".version 8.0 .target sm_90 .address_size 64 .visible .entry _Z5scalePf(.param .u64 _Z5scalePf_param_0) { .reg .b64 %d; .reg .b32 %r; "
+        "ld.param.u64 %d, [_Z5scalePf_param_0]; ld.global.u32 %r, [%d+16]; ret; }"
+    )
+    run = ptxsim.Module.from_text(text).kernel().launch(1, 1, [np.zeros(4, np.uint32)], on_error="report")
+    assert "right after the end of param_0 (16 bytes)" in run.findings[0].message
