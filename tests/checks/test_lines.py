@@ -101,6 +101,9 @@ def in_turns(runs: list[list[np.ndarray]], seed: int) -> list[np.ndarray]:
 )  # fmt: skip
 @settings(deadline=None, max_examples=150)
 @example(723, 0.02, 0.3, True, True, 10)  # a lane writes what it has read, then the warp writes there together
+@example(
+    1048577, 0.02, 0.3, False, False, 6
+)  # lanes write what they have read in one line, and what another lane has written in the next
 def test_lines_never_change_the_verdict(seed, barriers, stores, apart, together, ctas):
     runs = [Run(seed + cta, cta, stores).of(60, barriers, apart).records for cta in range(ctas)]
     records = np.concatenate(in_turns(runs, seed) if together else [record for run in runs for record in run])

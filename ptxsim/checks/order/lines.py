@@ -217,8 +217,8 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
     starts = int(record["addresses"][lowest(rest)]) | int(record["width"])  # a copy's rows lie side by side
     is_whole = starts & (1 << LINE_BITS) - 1 == 0
     group = products_of(o, warp) - int(o.n[PRODUCTS]) + 1 if bits & WARPGROUP else 0
-    # Up to when the row knows what its warp has read; whether granules show that each lane may meet what has been written.
-    own, may_meet, is_by_lanes = int(o.own[row]), False, False
+    # Up to when the row knows what its warp has done, and what it has read; whether granules show that each lane may meet what has been written.
+    own, own_reads, may_meet, is_by_lanes = int(o.own[row]), int(o.own[row]), False, False
     if record["event"] == Event.STORE or record["event"] == Event.LOAD:
         is_by_lanes = bits & TOGETHER == 0
     while rest:
@@ -257,11 +257,11 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
                 if one["read"] > floor:
                     if not knows_products(o, row, at):
                         return UNKNOWN
-                    if not knows_warps(o, warp, row, o.warps[at], LANES, own):
-                        if own != now and is_by_lanes and are_in_place(o, slot, row, record):
-                            own = now
-                        if own != now or not knows_warps(o, warp, row, o.warps[at], LANES, own):
-                            if not is_by_lanes or not are_elsewhere(o, slot, row, record, number, own):
+                    if not knows_warps(o, warp, row, o.warps[at], LANES, own_reads):
+                        if own_reads != now and is_by_lanes and are_in_place(o, slot, row, record):
+                            own_reads = now
+                        if own_reads != now or not knows_warps(o, warp, row, o.warps[at], LANES, own_reads):
+                            if not is_by_lanes or not are_elsewhere(o, slot, row, record, number, own_reads):
                                 return UNKNOWN
                     found = PARTLY if how & COPIES else found
             if how & COPIES:
