@@ -2,8 +2,12 @@
 
 import pytest
 
+from ptxsim.engine.compiled.codegen.kernel import KernelWriter
+from ptxsim.engine.compiled.library import Library
+from ptxsim.engine.compiled.run import engine as compiled
 from ptxsim.engine.compiled.run.cta_runner import NativeCluster
 from ptxsim.engine.interpreter import Interpreter
+from ptxsim.jit.compiler import Jit
 from ptxsim.report.summary import slow_path
 from ptxsim.session.run import SlowPath
 from tests.engine.programs import body, compare, run
@@ -54,6 +58,17 @@ def test_where_the_interpreter_begins_the_same_is_counted(native, monkeypatch, f
     found = run(body(first + "bra L; L:" + "add.u32 %r4, %r4, 1;" * 400), None)[1]
     assert [(row.instruction, row.count, row.why) for row in found.slow_path] == expected
     assert native._waits  # it was asked whether it begins
+
+
+def test_what_blocks_leave_to_the_interpreter_is_known_to_the_next_process(native, monkeypatch):
+    monkeypatch.setattr("ptxsim.engine.compiled.library.LONG", 1)
+    text = body("isspacep.shared %p2, %d0; bra L; L:" + "add.u32 %r4, %r4, 1;" * 400)
+    expected = run(text, None)[1].slow_path
+    other = Library(Jit(store=native.jit.store))
+    monkeypatch.setattr(compiled, "library", lambda: other)
+    monkeypatch.setattr(KernelWriter, "print_block", lambda self, number: pytest.fail("it has been printed before"))
+    assert run(text, None)[1].slow_path == expected
+    assert not other._kernels
 
 
 def test_the_slow_path_knows_what_the_block_has_written():

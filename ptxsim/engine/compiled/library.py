@@ -9,6 +9,7 @@ import json
 import platform
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,26 @@ class Wish:
         return self._make()
 
 
+@dataclass
+class Printed:
+    """What printing blocks of a program has shown: of each, whether it is known how often its operations take the slow path; which
+    operations do, by site, and why. Written down for programs of which no code is made, so that their blocks are printed once."""
+
+    blocks: dict[int, bool] = field(default_factory=dict)
+    slow_path: dict[int, str] = field(default_factory=dict)
+    written: int = 0  # blocks that the store knows
+
+    @classmethod
+    def read(cls, data: bytes | None) -> Printed:
+        if data is None:
+            return cls()
+        blocks, slow_path = ({int(n): what for n, what in part} for part in json.loads(data))
+        return cls(blocks, slow_path, len(blocks))
+
+    def text(self) -> bytes:
+        return json.dumps([list(self.blocks.items()), list(self.slow_path.items())]).encode()
+
+
 def _writer(*given: Any) -> KernelWriter:
     from ptxsim.engine.compiled.codegen.kernel import KernelWriter  # not needed for what the store knows
 
@@ -80,6 +101,7 @@ class Library:
         self._lock = threading.RLock()
         self._tables: dict[str, object] = {}
         self._kernels: dict[str, tuple[int, dict[int, str]]] = {}
+        self._printed: dict[str, Printed] = {}
         self._waits: dict[str, int] = {}  # operations that the interpreter may execute until code is made, by key
 
     @cached_property
@@ -145,7 +167,29 @@ class Library:
             left = 0 if length < LONG or self.jit.store.get(key) is not None else length
         # What the store knows may be a program whose operations have not been read in this process: they are not asked for then.
         self._waits[key] = left = max(0, left - len(program.blocks[number])) if left else 0
-        return left > 0 and wanted.writer.print_block(number)
+        return left > 0 and self._is_known(wanted, number)
+
+    def _is_known(self, wanted: Wish, number: int) -> bool:
+        """Whether it is known, without native code, how often operations of a block take the slow path."""
+        printed = self.printed(wanted)
+        if number not in printed.blocks:
+            printed.blocks[number] = wanted.writer.print_block(number)
+            printed.slow_path.update(wanted.writer.slow_path)
+        return printed.blocks[number]
+
+    def printed(self, wanted: Wish) -> Printed:
+        """What is known of the blocks of a program that the interpreter has executed."""
+        key = wanted.key
+        if key not in self._printed:
+            self._printed[key] = Printed.read(self.jit.store.get(key + ".printed"))
+        return self._printed[key]
+
+    def write_printed(self, wanted: Wish) -> None:
+        """Let other processes know that, too, as long as there is no code."""
+        printed = self._printed.get(wanted.key)
+        if printed is not None and len(printed.blocks) > printed.written and wanted.key not in self._kernels:
+            printed.written = len(printed.blocks)
+            self.jit.store.put(wanted.key + ".printed", printed.text())
 
     def wish(self, program: Program, places: WarpLayout, options: Options) -> Wish:
         """For the function of a program."""

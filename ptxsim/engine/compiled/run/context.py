@@ -175,7 +175,7 @@ class NativeContext:
         is_known = full in self._kernels or full in self.refused or sites_of(self.program) > MOST_OPERATIONS
         if is_known or not self.is_patient or not self.library.can_wait(self._wish(full), block):
             return False
-        self.slow_path[full] = self._wish(full).writer.slow_path
+        self.slow_path[full] = self.library.printed(self._wish(full)).slow_path
         return True
 
     def refusal(self) -> str | None:
@@ -228,6 +228,14 @@ class NativeContext:
         if self._bulk is not None:
             self._bulk.callbacks.check()
         return status
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """A launch runs within."""
+        with self.callbacks.listening():
+            yield
+        for wanted in self._wishes.values():
+            self.library.write_printed(wanted)
 
     def _end(self) -> None:
         """Native code is to come back."""

@@ -106,7 +106,7 @@ class CompiledEngine:
 
     def listening(self) -> AbstractContextManager[None]:
         """A launch runs within."""
-        return self.native.callbacks.listening()
+        return self.native.listening()
 
     def cta_runner(self, alone: bool = True) -> WholeCtas:
         """What runs whole CTAs natively; `alone`: not in one of several threads."""
