@@ -63,12 +63,12 @@ def test_where_the_interpreter_begins_the_same_is_counted(native, monkeypatch, f
 def test_what_blocks_leave_to_the_interpreter_is_known_to_the_next_process(native, monkeypatch):
     monkeypatch.setattr("ptxsim.engine.compiled.library.LONG", 1)
     text = body("isspacep.shared %p2, %d0; bra L; L:" + "add.u32 %r4, %r4, 1;" * 400)
-    expected = run(text, None)[1].slow_path
+    expected = run(text, None, grid=1, block=32)[1].slow_path
     other = Library(Jit(store=native.jit.store))
     monkeypatch.setattr(compiled, "library", lambda: other)
     monkeypatch.setattr(KernelWriter, "print_block", lambda self, number: pytest.fail("it has been printed before"))
-    assert run(text, None)[1].slow_path == expected
-    assert not other._kernels
+    assert run(text, None, grid=1, block=32)[1].slow_path == expected
+    assert expected and not other._kernels
 
 
 def test_the_slow_path_knows_what_the_block_has_written():

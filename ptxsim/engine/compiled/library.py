@@ -166,7 +166,7 @@ class Library:
             length = sites_of(program)
             left = 0 if length < LONG or self.jit.store.get(key) is not None else length
         # What the store knows may be a program whose operations have not been read in this process: they are not asked for then.
-        self._waits[key] = left = max(0, left - len(program.blocks[number])) if left else 0
+        self._waits[key] = max(0, left - len(program.blocks[number])) if left else 0
         return left > 0 and self._is_known(wanted, number)
 
     def _is_known(self, wanted: Wish, number: int) -> bool:
