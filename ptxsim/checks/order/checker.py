@@ -184,11 +184,12 @@ class OrderChecker(Observer):
         o = self.order
         rows = state.rows_in_use(o, "far", state.slots_in_use(o))
         more = {}
-        for name, used in (
-            ("far", rows),
-            ("kept_far", int(o.n[state.KEPT])),
-            ("heard_far", len(o.heard_far)),
-        ):  # no others have been touched
+        in_use = {
+            "far": rows,
+            "kept_far": int(o.n[state.KEPT]),
+            "heard_far": len(o.heard_far),
+        }  # no others have been touched
+        for name, used in in_use.items():
             array = getattr(o, name)
             more[name] = state.zeros((len(array), 2 * len(o.known)), np.int32)
             more[name][:used, : len(o.known)] = array[:used]

@@ -36,11 +36,9 @@ def say(o: Order, slot: int, warp: int, lanes: int, key: int, since: int, goes_o
             unit = warp * LANES + lane
             place = begun(o, slot, rank, key | SAID, Scope.GPU)
             release_into(o, place, slot, row_of(o, slot, unit), unit, int(o.n[NOW]))
-            first = rank * int(o.n[WARPS]) * LANES
-            said = o.kept[o.entries[place]["row"]]
-            fill(
-                said, first, first + int(o.n[WARPS]) * LANES, int(o.n[NOW])
-            )  # whether or not it has met the other threads
+            first, end = rank * int(o.n[WARPS]) * LANES, (rank + 1) * int(o.n[WARPS]) * LANES
+            # All that its CTA has done, whether or not it has met the other threads.
+            fill(o.kept[o.entries[place]["row"]], first, end, int(o.n[NOW]))
 
 
 def hear(o: Order, slot: int, warp: int, lanes: int, key: int, since: int, site: int) -> None:
