@@ -96,8 +96,8 @@ def begin(table: MBarrierTable, offset: I32, address: I64, expected: I32, layout
     barrier.polled = 1
     forget_polls(barrier)
     for n in range(LINES):
-        barrier.arrivals[n] = 0
-        barrier.arrivals_before[n] = 0
+        barrier.lines[n], barrier.arrivals[n] = 0, 0
+        barrier.lines_before[n], barrier.arrivals_before[n] = 0, 0
     mirror(barrier)
     return place
 

@@ -205,7 +205,11 @@ def wait(both, random, turns, number):
 def fields(table, warp):
     """What must be alike: everything but addresses."""
     objects = [
-        [getattr(one, name) for name in MBarrierRecord.offsets() if name not in ("word", "polls")] + list(one.polls)
+        [
+            value if isinstance(value := getattr(one, name), int) else list(value)
+            for name in MBarrierRecord.offsets()
+            if name != "word"
+        ]
         for one in table.all[: table.used]
     ]
     words = [state.Word.from_address(one.word).bits for one in table.all[: table.used]]
