@@ -41,9 +41,7 @@ class Arrays(NamedTuple):
     times: Array  # the same: when
     sources: Array  # by unit
     writers: Array
-    matrices: (
-        Array  # by unit: the time at which threads put rows of 8x8 matrices there, with the number of the row, or 0
-    )
+    matrices: Array  # by unit: when threads put rows of 8x8 matrices there, with the number of the row, or 0
     told: Array  # a tensor copy
     rows: Array  # where its rows are in global memory
 

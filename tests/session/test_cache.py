@@ -181,6 +181,18 @@ def test_files_make_plain_values_only(disk, capsys, value):
     assert "executed" not in capsys.readouterr().out
 
 
+def test_operations_that_are_no_plain_values_are_decoded_again(disk, capsys):
+    text = LONG.replace("FAULT", "")
+    expected = launch(text, engine="compiled")
+    place = cache._key("operations", text, "k", "sm_80", str(FIRST), "None")
+    assert cache._store().get(place) is not None
+    cache._store().put(place, pickle.dumps(Evil()))
+    parsed = disk()
+    assert launch(text, engine="interpreter")[0] == expected[0]
+    assert len(parsed) == 1
+    assert "executed" not in capsys.readouterr().out
+
+
 TABLE = """
 .version 8.0
 .target sm_80

@@ -188,9 +188,7 @@ class Arrays(NamedTuple):
     grids: Array  # of each of them: its first row there, the one after its last, whether it may still run after a wait
     heard: Array  # by slot: flags that its threads have seen (see hearsay)
     heard_count: Array  # by slot: how many
-    heard_clock: (
-        Array  # by slot and flag: what its writers knew and had done; then what the reader knows, or may by a fence
-    )
+    heard_clock: Array  # by slot and flag: what its writers knew and had done; then what the reader may know by a fence
     heard_far: Array
     published: Array  # by thread of the grid, as granules of global memory name it, if COPYING
 

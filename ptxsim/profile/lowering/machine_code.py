@@ -77,9 +77,7 @@ class MachineOp:
         0  # that a lane reads or writes in shared memory, where that may be more than PTX has in one instruction
     )
     space: str = ""  # of an access: what may alias with what
-    place: tuple[int, int] | None = (
-        None  # where it is from its base, the first of `reads`, and bytes, if it is a weak one
-    )
+    place: tuple[int, int] | None = None  # of a weak one: how far from its base, the first of `reads`, and bytes
     stores: bool = False
     predicates: tuple[int, ...] = ()  # reads as a guard
     kept: tuple[

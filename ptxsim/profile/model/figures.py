@@ -79,9 +79,7 @@ class Figures:
     source: str
     sms: int
     clock_mhz: float
-    cluster_sms: int = (
-        0  # that clusters of more than two CTAs are dealt to, as GPCs have no whole clusters of SMs; 0: all
-    )
+    cluster_sms: int = 0  # that clusters of more than two CTAs are dealt to, as GPCs hold whole ones only; 0: all
     registers: int = 65536
     register_unit: int = 256  # allocated per warp in this many
     threads: int = 2048
