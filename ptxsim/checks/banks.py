@@ -18,6 +18,7 @@ from ptxsim.engine.analysis.assembled_accesses import assembled_accesses
 from ptxsim.engine.program.operand import Vector
 from ptxsim.engine.program.operation import Program
 from ptxsim.isa.facts import Mechanism
+from ptxsim.jit.native import Standing, standing
 from ptxsim.lanes import LANES
 from ptxsim.layout.banks import KINDS
 from ptxsim.layout.fragments import dimensions
@@ -85,6 +86,7 @@ class BankCounter(Observer):
         self.state = Tallies.of(len(program.ops), {site: _CODES[how] for site, how in assembled.items()})
         self.tallies: dict[int, Tally] = {}
         self.outer: dict[int, GlobalTally] = {}
+        self._consumer: Standing | None = None
         self._products = product_wavefronts(program)
         self._products_done: dict[int, int] = dict.fromkeys(self._products, 0)
         if not self._products:
@@ -102,7 +104,12 @@ class BankCounter(Observer):
                     self._products_done[site] += 1
         if self._homes.cluster != (1, 1, 1):
             records = _near(records, self._homes)
-        tally.form(int(_COUNTED[records["event"]].sum()))(records, self.state)
+        tally.form(int(_COUNTED[records["event"]].sum()))(records, 0, self.state)
+
+    def consumer(self, records: np.ndarray) -> Standing | None:
+        if self._consumer is None and not self._products and self._homes.cluster == (1, 1, 1):
+            self._consumer = standing(tally.form(0), (records, 0, self.state))
+        return self._consumer
 
     def finish(self) -> None:
         inner, outer = self.state.sums

@@ -70,10 +70,10 @@ class Tallies(NamedTuple):
 
 
 @body(enough=300, worth=1000)
-def tally(records: Array, t: Tallies) -> None:
-    """Add records to the tallies."""
+def tally(records: Array, first: int, t: Tallies) -> int:
+    """Add records from `first` on to the tallies; returns the number of the end."""
     address = [0] * LANES
-    for i in range(len(records)):
+    for i in range(first, len(records)):
         record = records[i]
         kind, space, flags = KIND_OF_EVENT[record["event"]], int(record["space"]), int(record["flags"])
         if kind == NOTHING or (space != Space.SHARED and space != Space.GLOBAL):
@@ -151,6 +151,7 @@ def tally(records: Array, t: Tallies) -> None:
             total["worst"], total["order"], total["kind"] = last["cost"], order, kind
             total["width"], total["mask"] = width, mask
             total["addresses"] = addresses
+    return len(records)
 
 
 def near_each_other(addresses: Array, mask: int) -> tuple[int, int]:

@@ -115,7 +115,7 @@ class Known:
 
 
 MOST_RESULTS = 8
-FIRST_ARGUMENT = 2 + MOST_RESULTS  # word of the block of a call
+RESULT, FIRST_ARGUMENT = 2, 2 + MOST_RESULTS  # words of the block of a call
 
 
 def words(kind: Kind) -> int:

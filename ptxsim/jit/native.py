@@ -84,9 +84,12 @@ class Entry:
         self.run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.jit.address(symbol))
         return size
 
+    def words(self, args: tuple[Any, ...]) -> bytes:
+        """Arguments as they lie in the block."""
+        return b"".join(map(_packed, self.packers, self.kinds, args))
+
     def __call__(self, args: tuple[Any, ...]) -> Any:
-        words = b"".join(map(_packed, self.packers, self.kinds, args))
-        block = ctypes.create_string_buffer(_EMPTY_HEAD + words, self.size)
+        block = ctypes.create_string_buffer(_EMPTY_HEAD + self.words(args), self.size)
         if self.left:
             began = time.perf_counter()
             self.run(block)
@@ -102,6 +105,29 @@ class Entry:
         if len(codes) < 2:
             return _RESULTS[codes].unpack_from(block, 16)[0] if codes else None
         return tuple(_RESULTS[codes[n : n + 1]].unpack_from(block, 16 + 8 * n)[0] for n in range(len(codes)))
+
+
+class Standing:
+    """A call of machine code whose block stands ready, for native code to make it: `code` is where to call it, with `block`. `noted`:
+    where the body notes that its caller has to look."""
+
+    def __init__(self, entry: Entry, args: tuple[Any, ...]):
+        self._entry, self._block = entry, ctypes.create_string_buffer(entry.size)
+        self.noted = ctypes.addressof(self._block)  # where it went wrong: nowhere
+        self.code = ctypes.cast(entry.run, ctypes.c_void_p).value or 0
+        self.block = ctypes.addressof(self._block)
+        self.fill(args)
+
+    def fill(self, args: tuple[Any, ...]) -> None:
+        """From now on the call has these arguments, of the same kinds; they must live as long."""
+        words = self._entry.words(args)
+        ctypes.memmove(self.block + len(_EMPTY_HEAD), words, len(words))
+
+
+def standing(form: Callable[..., Any], args: tuple[Any, ...]) -> Standing | None:
+    """A call of a form of a body; None where it has no careful code yet."""
+    entry = form.entries.get(tuple(map(signature_of, args))) if isinstance(form, Compiled) else None
+    return None if entry is None or entry.left or entry.places else Standing(entry, args)
 
 
 def asks_first(function: Callable[..., Any]) -> bool:

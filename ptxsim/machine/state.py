@@ -57,6 +57,7 @@ class Machine:
         self.memory, self.stream, self.seed, self.numerics = memory, stream, seed, numerics
         self.local_bytes, self.dynamic_shared, self.shared_bytes = local_bytes, dynamic_shared, shared_bytes
         self.shared_start = shared_start(target)
+        self.before: GlobalMemory | None = None  # a copy of the memory before the first CTA, where one is kept
         self.shared_fill = shared_fill  # what every byte of shared memory holds when a CTA starts
         self.checks = checks  # "none": only what stops the GPU is said
         self.print_to = print_to or functools.partial(print, end="")  # where the kernel's vprintf writes

@@ -15,7 +15,7 @@ from ptxsim.session.foreign_arguments import as_plain, struct_bytes
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES
 
-_PIECE = 1 << 24  # bytes that are compared at a time
+_PIECE = 1 << 17  # bytes that are compared at a time: they stay near the processor
 
 
 class DeviceArray:

@@ -67,7 +67,7 @@ def execute(
         launch.sampled = profile.take_sample()
     listeners = [*checkers, *([counter] if counter else []), *([profile.tracer] if profile else []), *observers]
     try:
-        machine = launch.run_grid(listeners, start=start, stop=stop)
+        machine = launch.run_grid(listeners, start=start, stop=stop, before=before)
         if before is not None:
             checkers = _with_all_reads(launch, checkers, before, start, shared_is_set)
         left = _leaves(launch, checkers)

@@ -167,6 +167,7 @@ class Launch:
         self, observers: Sequence[Observer] = (), *, memory: GlobalMemory | None = None, start: Hook | None = None,
         stop: Hook | None = None, watch: Watch | None = None, limits: Limits | None = None, shared_fill: int = 0,
         replace_descriptor: Callable[[str, int], int] | None = None, garbage: int = 0, seed: int | None = None,
+        before: GlobalMemory | None = None,
     ) -> Machine:  # fmt: skip
         """One pass over the grid; the same seed gives the same bits. The machine that is returned has the findings.
 
@@ -174,7 +175,7 @@ class Launch:
         with every warp and the engine, before and after it runs. watch: sees every operation, in the interpreter.
         shared_fill: what every byte of shared memory holds at first. replace_descriptor: gives the descriptor to use for
         operand "A" or "B" of products in place of the kernel's. garbage: what shuffles flip of registers that they read from lanes
-        that are not there. seed: another one than the launch's.
+        that are not there. seed: another one than the launch's. before: a copy of the memory as it is, which nobody writes.
         """
         machine = Machine(
             self.target, self.grid, self.block, self.cluster, self.memory if memory is None else memory,
@@ -184,7 +185,7 @@ class Launch:
             print_to=_nowhere if self.is_silent else None,
         )  # fmt: skip
         self.is_silent = True  # what a kernel prints is wanted once
-        machine.replace_descriptor, machine.garbage = replace_descriptor, garbage
+        machine.replace_descriptor, machine.garbage, machine.before = replace_descriptor, garbage, before
         machine.grid_workspace = self.grid_workspace
         if uses_reserved_shared(self.program):
             machine.shared_start = 0

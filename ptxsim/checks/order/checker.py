@@ -23,6 +23,7 @@ from ptxsim.checks.order.state import MARGIN, MOST_FAR, NONE, Order
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Program
 from ptxsim.jit.body import Array
+from ptxsim.jit.native import Standing, standing
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.shared_names import Variables, shared_name, shared_variable
@@ -77,14 +78,14 @@ class OrderChecker(Observer):
         )  # fmt: skip
         self.problems: dict[Problem, tuple[int, tuple[int, ...]]] = {}
         self.found = np.empty((0, FIELDS), np.int64)  # by the scan, in the records that it goes over
+        self._consumer: Standing | None = None
 
     def consume(self, records: np.ndarray) -> None:
         self.go_over(records, scan.form(len(records)))
 
     def go_over(self, records: np.ndarray, body: Callable[[Array, int, Order, Array], int]) -> None:
         """Let a form of the scan go over records, with room made where it stops."""
-        if len(self.found) < KINDS * len(records):
-            self.found = np.empty((KINDS * len(records), FIELDS), np.int64)
+        self._have_room(len(records))
         at = 0
         while True:
             at = body(records, at, self.order, self.found)
@@ -102,6 +103,21 @@ class OrderChecker(Observer):
             key = row[0], row[1], row[2]
             times, first = self.problems.get(key, (0, tuple(row)))
             self.problems[key] = times + 1, first
+        if self._consumer is not None:
+            self._consumer.fill((self._ring, 0, self.order, self.found))  # some may be others
+
+    def consumer(self, records: np.ndarray) -> Standing | None:
+        if self._consumer is None:
+            self._have_room(len(records))
+            self._ring, self._consumer = records, standing(scan.form(0), (records, 0, self.order, self.found))
+            if self._consumer is not None:
+                self._consumer.noted = self.order.n[state.COUNT :].ctypes.data
+        return self._consumer
+
+    def _have_room(self, count: int) -> None:
+        """For problems of so many records."""
+        if len(self.found) < KINDS * count:
+            self.found = np.empty((KINDS * count, FIELDS), np.int64)
 
     def beside(self) -> OrderChecker | None:
         return None if self.problems or self.is_of_stream else self._another()

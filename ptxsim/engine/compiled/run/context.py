@@ -24,7 +24,7 @@ from ptxsim.jit.callbacks import Callbacks
 from ptxsim.jit.compiler import Refused
 from ptxsim.lanes import LANES, word_mask
 from ptxsim.machine.cta import Register
-from ptxsim.machine.event import Wanted
+from ptxsim.machine.event import EventStream, Wanted
 from ptxsim.machine.memory import ARENA
 from ptxsim.machine.records import aligned
 from ptxsim.machine.state import Machine
@@ -32,6 +32,7 @@ from ptxsim.machine.state import Machine
 if TYPE_CHECKING:
     from ptxsim.machine.bulk import Bulk
 
+BATCH = 512  # records that native code hands over at a time where it needs no Python for that
 MOST_OPERATIONS = 100_000  # of a program: LLVM takes about half a millisecond and 18 KB of memory for each
 
 
@@ -127,6 +128,7 @@ class NativeContext:
             stream = machine.stream
             self.record.records = stream.records.ctypes.data
             self.record.capacity = len(stream.records)
+            self._let_consume(stream)
             self.record.wanted = stream.wanted.events
             self.record.flush = self.callbacks.address(self._flush_stream, None)
 
@@ -137,12 +139,19 @@ class NativeContext:
         self.record.recorded = 0
         try:
             if self.callbacks.error is None:  # else the launch ends as soon as native code comes back
-                stream.flush()
+                stream.flush(self.record.consumed)
+                self._let_consume(stream)
         except BaseException:
             self._end()  # which is at once
             raise
         finally:
-            stream.count = 0
+            stream.count = self.record.consumed = 0
+
+    def _let_consume(self, stream: EventStream) -> None:
+        """Leave Python out where a batch is full, from when that can be on; batches are small then, and stay near the processor."""
+        if not self.record.consumer and (call := stream.consumer()) is not None:
+            self.record.consumer, self.record.block, self.record.noted = call.code, call.block, call.noted
+            self.record.capacity = BATCH
 
     def _land(self) -> None:
         """Called from native code: asynchronous work of Python completes."""

@@ -93,7 +93,8 @@ class Threads:
         streams = self._streams()
         if streams is None or machine.findings:
             return False
-        before, done = memory.copy(), grid.done
+        done = grid.done
+        before = machine.before if machine.before is not None and done == 0 else memory.copy()
         failed: list[BaseException | None] = []
         executed = [machine.warp_instructions] + [0] * self.jobs  # warp instructions, before and by thread
 

@@ -81,6 +81,12 @@ class Context(Record):
     mixes: I64  # whether turns are of different lengths (engine.turns.some_blocks)
     polled: I64  # rounds one after the other in which the cluster has only polled
     polls: I64  # whether each block is in a loop that polls, i64: address, 0 if none is
+    # What takes full batches before `flush` does: a body, what it is called with, a number that is not 0 once Python has to look (machine.
+    # event.Observer.consumer): addresses; records at the beginning of the batch that it has taken.
+    consumer: I64
+    block: I64
+    noted: I64
+    consumed: I64
 
 
 CONTEXT, WARP = Context.offsets(), WarpRecord.offsets()

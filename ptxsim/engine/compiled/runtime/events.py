@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ptxsim.engine.compiled.runtime.abi import UNKNOWN, Context
 from ptxsim.jit.body import body
 from ptxsim.jit.export import indirect, view
+from ptxsim.jit.kinds import FIRST_ARGUMENT, RESULT
 from ptxsim.jit.record import I32, I64, U32
 from ptxsim.machine.event import RECORD, Addresses
 from ptxsim.machine.records import WarpRecord
+
+WORD = np.dtype(np.int64)
 
 
 @indirect
 def flush(address: I64) -> None:
     """Hand a full batch of records to the observers."""
+    raise NotImplementedError
+
+
+@indirect
+def consume(address: I64, block: I64) -> None:
+    """Call a body with its block."""
     raise NotImplementedError
 
 
@@ -46,5 +57,18 @@ def mark(
     record["flags"] = flags
     record["mask"] = mask
     context.recorded += 1
-    if context.recorded == context.capacity:
-        flush(context.flush)
+    if context.recorded >= context.capacity:
+        hand_over(context)
+
+
+def hand_over(context: Context) -> None:
+    """Let the observers have a full batch: Python is called where it has to look."""
+    if context.consumer != 0:
+        words = view(context.block, WORD, UNKNOWN)
+        words[FIRST_ARGUMENT + 1] = context.recorded  # after the address of the records
+        consume(context.consumer, context.block)
+        context.consumed = words[RESULT]
+        if context.consumed == context.recorded and view(context.noted, WORD, UNKNOWN)[0] == 0:
+            context.recorded, context.consumed = 0, 0
+            return
+    flush(context.flush)
