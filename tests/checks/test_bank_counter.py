@@ -307,7 +307,7 @@ def test_both_forms_of_counting_agree():
             records["mask"][at] = ~record["mask"]
     lowered = {17: "count", 18: "leader", 33: "spin", 34: "half", 35: "swap", 25: "elsewhere", 7: "copy", 5: "bypass"}
     state = Tallies.of(len(forms), {site: _CODES[how] for site, how in lowered.items()})
-    _, (_, state) = alike(tally, records, state)
+    _, (_, _, state) = alike(tally, records, 0, state)
     shared, outer = np.count_nonzero(state.sums["runs"], axis=1)
     assert shared + outer == len(forms) - 4  # copies are counted in shared memory only, one form nowhere
     assert 0 < np.count_nonzero(state.sites["different"] > DIFFERENT) < len(forms)
