@@ -111,8 +111,9 @@ class _View(Operation):
             if count == 1:
                 return (dtype.from_address(address),)
             return [dtype.from_address(address + i * (distance or dtype.dtype.itemsize)) for i in range(count)]
-        distance = distance or dtype.itemsize
-        memory = (ctypes.c_char * max(1, (count - 1) * distance + dtype.itemsize)).from_address(int(address))
+        size = np.dtype(dtype).itemsize
+        distance = distance or size
+        memory = (ctypes.c_char * max(1, (count - 1) * distance + size)).from_address(int(address))
         return np.ndarray((count,), dtype, memory, strides=(distance,))
 
     def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:

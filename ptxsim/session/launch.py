@@ -258,9 +258,10 @@ class Launch:
         asked = rules.choice("engine", asked, "") or None
         if asked == "interpreter":
             return asked
-        from ptxsim.engine.compiled.run.selftest import refusal
+        from ptxsim.engine.compiled.run.selftest import refusal, unusable
 
-        reason = refusal()
+        # What nobody has asked for is tested where its code is first needed.
+        reason = unusable() if asked is None else refusal()
         if reason is None:
             return "compiled"
         if asked is not None:
@@ -273,9 +274,11 @@ class Launch:
         if self.engine_name == "interpreter" or watch is not None:
             return Interpreter(self.program, machine, watch)
         from ptxsim.engine.compiled.run.engine import CompiledEngine
+        from ptxsim.engine.compiled.run.selftest import refusal
 
-        patient, jobs = self.is_patient, self.jobs
-        engine = CompiledEngine(self.program, machine, keep=keep_dead_registers, jobs=jobs, patient=patient)
+        engine = CompiledEngine(
+            self.program, machine, keep=keep_dead_registers, jobs=self.jobs, test=refusal if self.is_patient else None
+        )
         reason = engine.refusal()
         if reason is None:
             return engine

@@ -209,3 +209,38 @@ def test_two_processes_share_an_empty_cache(tmp_path):
         assert process.returncode == 0, errors.decode()
         assert not errors
     assert not list((tmp_path / "objects").glob(".new*"))
+
+
+LOOP = body(
+    "mov.u32 %r4, 0; L: add.u32 %r4, %r4, 3; setp.lt.u32 %p2, %r4, 60; @%p2 bra L; bar.sync 0; add.u32 %r5, %r4, 2;"
+)
+
+
+@pytest.mark.slow
+def test_what_runs_once_needs_neither_scheduler_nor_test(tmp_path):
+    spoiled = """
+from ptxsim.engine.compiled import library
+from ptxsim.engine.compiled.run import selftest
+library.LONG = 1
+library.Library.scheduler = property(lambda self: 1 / 0)
+selftest.refusal = lambda: 1 / 0
+"""
+    launch = (
+        LAUNCH.replace("launch(1, 64", "launch(1, 32")
+        .replace("(data ==", "(data[:32] ==")
+        .replace("arange(64) *", "arange(32) *")
+    )
+    in_process(spoiled + launch.replace("ENGINE", "'compiled'"), tmp_path)
+
+
+@pytest.mark.slow
+def test_the_interpreter_goes_on_where_native_code_fails_its_test(native, monkeypatch):
+    """The test of native code comes in the middle of the launch, when a loop has shown that code pays."""
+    monkeypatch.setattr("ptxsim.engine.compiled.library.LONG", 1)
+    expected = outcome(LOOP, "interpreter", banks=True)
+    monkeypatch.setattr(selftest, "refusal", lambda: "it is Sunday")
+    with pytest.warns(RuntimeWarning, match="interpreter runs this.*Sunday") as reported:
+        found = outcome(LOOP, None, banks=True)
+    assert len(reported) == 1
+    assert plain(found) == plain(expected)
+    assert "scheduler" not in vars(native)

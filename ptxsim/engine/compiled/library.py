@@ -157,17 +157,24 @@ class Library:
         with self._lock:
             return self._kernels.get(wanted.key) or self._first(wanted)
 
+    def patience(self, wanted: Wish) -> int:
+        """Operations that the interpreter had better execute before code is made: as many as a long program has, less those that
+        it has executed in this process."""
+        key = wanted.key
+        if key in self._kernels:
+            return 0
+        if key not in self._waits:
+            length = sites_of(wanted.program)
+            self._waits[key] = 0 if length < LONG or self.jit.store.get(key) is not None else length
+        return self._waits[key]
+
     def can_wait(self, wanted: Wish, number: int) -> bool:
-        """Whether the interpreter had better execute a block, for which code would be wanted: a long program of which little
-        has been executed in this process, and no code has been made."""
-        key, program = wanted.key, wanted.program
-        left = 0 if key in self._kernels else self._waits.get(key)
-        if left is None:
-            length = sites_of(program)
-            left = 0 if length < LONG or self.jit.store.get(key) is not None else length
-        # What the store knows may be a program whose operations have not been read in this process: they are not asked for then.
-        self._waits[key] = max(0, left - len(program.blocks[number])) if left else 0
-        return left > 0 and self._is_known(wanted, number)
+        """Whether the interpreter had better execute a block, for which code would be wanted."""
+        left = self.patience(wanted)
+        if left == 0:
+            return False
+        self._waits[wanted.key] = max(0, left - len(wanted.program.blocks[number]))
+        return self._is_known(wanted, number)
 
     def _is_known(self, wanted: Wish, number: int) -> bool:
         """Whether it is known, without native code, how often operations of a block take the slow path."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ptxsim.machine.bulk import Bulk
 
 BATCH = 512  # records that native code hands over at a time where it needs no Python for that
+Test = Callable[[], str | None]  # of native code on this machine: why it is not to be used
 MOST_OPERATIONS = 100_000  # of a program: LLVM takes about half a millisecond and 18 KB of memory for each
 
 
@@ -73,7 +74,7 @@ class NativeContext:
     (True) and for parts; `refused`: why there is no code.
     """
 
-    def __init__(self, program: Program, machine: Machine, library: Library, keep: bool, patient: bool):
+    def __init__(self, program: Program, machine: Machine, library: Library, keep: bool, test: Test | None):
         self.program, self.machine, self.library, self.keep = program, machine, library, keep
         self.layout = layout_of(program)
         self.record = Context.of(aligned(Context.dtype.itemsize))
@@ -82,8 +83,9 @@ class NativeContext:
         self._kernels: dict[bool, int] = {}
         self.refused: dict[bool, str] = {}
         self._wishes: dict[bool, Wish] = {}
-        # Whether code may be put off, and whether native code has left for that.
-        self.is_patient, self.waits = patient, False
+        # Whether code is put off, so that Python gives the turns, and whether a block is left to it for that.
+        self.test, self.puts_off, self.waits = test, False, False
+        self._has_failed = False  # the test
         self.callbacks = Callbacks()
         self._bulk: Bulk | None = None
         self._fill()
@@ -179,10 +181,30 @@ class NativeContext:
         if not self.waits:
             self._have(bool(full))
 
+    def leaves(self, full: bool, block: int) -> bool:
+        """Whether the interpreter has a block since code is put off. Nothing native has run before the last that it has: neither what
+        gives turns there, nor the test of it, which take longer to make than these blocks."""
+        if self.puts_off and not self._has_failed:
+            self.puts_off = self._can_wait(full, block) or self._fails()
+        self.waits = self.puts_off
+        return self.puts_off
+
+    def _fails(self) -> bool:
+        """Whether native code fails its test, and all is left to the interpreter."""
+        reason = self.test() if self.test is not None else None
+        if reason is not None:
+            self._has_failed = True
+            warnings.warn(f"the interpreter runs this, which takes longer: {reason}", RuntimeWarning, stacklevel=2)
+        return reason is not None
+
+    def _may_wait(self, full: bool) -> bool:
+        """Whether code may still be put off."""
+        is_known = full in self._kernels or full in self.refused or sites_of(self.program) > MOST_OPERATIONS
+        return self.test is not None and not is_known and self.library.patience(self._wish(full)) > 0
+
     def _can_wait(self, full: bool, block: int) -> bool:
         """Whether the interpreter had better execute a block."""
-        is_known = full in self._kernels or full in self.refused or sites_of(self.program) > MOST_OPERATIONS
-        if is_known or not self.is_patient or not self.library.can_wait(self._wish(full), block):
+        if not self._may_wait(full) or not self.library.can_wait(self._wish(full), block):
             return False
         self.slow_path[full] = self.library.printed(self._wish(full)).slow_path
         return True
@@ -191,7 +213,11 @@ class NativeContext:
         """Why there is no native code for the warps that the launch begins with, or None; compiles it, or puts that off."""
         x, y, z = self.machine.block
         full = x * y * z >= LANES
-        return None if self._can_wait(full, 0) or self._have(full, tell=False) else self.refused[full]
+        self.puts_off = self._may_wait(full)
+        if self.puts_off:
+            return None
+        reason = self.test() if self.test is not None else None
+        return reason or (None if self._have(full, tell=False) else self.refused[full])
 
     def _have(self, full: bool, tell: bool = True) -> bool:
         """Make sure of the code for whole warps, or for parts of warps; False if it cannot be had."""
@@ -241,10 +267,12 @@ class NativeContext:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """A launch runs within."""
-        with self.callbacks.listening():
-            yield
-        for wanted in self._wishes.values():
-            self.library.write_printed(wanted)
+        try:
+            with self.callbacks.listening():
+                yield
+        finally:  # a launch that a fault ends has shown as much
+            for wanted in self._wishes.values():
+                self.library.write_printed(wanted)
 
     def _end(self) -> None:
         """Native code is to come back."""

@@ -20,7 +20,7 @@ from ptxsim.engine.clusters import cluster_at, cluster_index
 from ptxsim.engine.compiled.run import threads
 from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.engine.compiled.runtime.abi import HEADER_BYTES
-from ptxsim.engine.compiled.runtime.clusters import PLACES, Clusters
+from ptxsim.engine.compiled.runtime.clusters import PLACES, Clusters, begin
 from ptxsim.engine.compiled.runtime.scheduler import LEFT
 from ptxsim.engine.grid import SPIN
 from ptxsim.engine.interpreter import fault_finding
@@ -211,6 +211,8 @@ class NativeCluster:
 
     def run(self, rounds: int, launch: Launch) -> Outcome:
         self.launch, end, outcome = launch, self.rounds + rounds, Outcome.PAUSED
+        if self.native.puts_off and not self.clusters.has_begun:
+            self._begin_in_python()
         while outcome == Outcome.PAUSED and self.rounds < end:
             outcome = self._round_of_python(launch) if self.is_left else self._rounds(end, launch)
         if outcome == Outcome.ENDED and (
@@ -218,6 +220,13 @@ class NativeCluster:
         ):  # work in flight knows its memory
             self.runner.give_back(self)
         return outcome
+
+    def _begin_in_python(self) -> None:
+        """The interpreter executes what comes first."""
+        self._point_here()
+        begin(self.native.record, self.clusters)
+        self.native.waits = True
+        self._hand_over()
 
     def _rounds(self, end: int, launch: Launch) -> Outcome:
         """Go on natively, up to round `end`."""
@@ -265,12 +274,7 @@ class NativeCluster:
         next one, up to before a `last` place."""
         machine, runner, context = self.machine, self.runner, self.native.record
         if runner.entered is not self:
-            runner.entered = self
-            context.warps, (context.warp_count, context.stride) = self.memory.ctypes.data, self.memory.shape
-            context.order, context.cta_warps = runner.order.ctypes.data, len(self.memory) // len(self.ctas)
-            context.cursor, context.moved, context.rounds = 0, 0, self.rounds
-            context.polled, context.flying = self.polled, self.flying
-            context.clusters = self.clusters.address
+            self._point_here()
         self.clusters.end = last
         self.engine.who = self._warp if runner.alone else lambda: None
         before, began = machine.warp_instructions, time.perf_counter()
@@ -284,6 +288,16 @@ class NativeCluster:
         if (status == Outcome.PAUSED and self.rounds < end) or (went_on and status == Outcome.ENDED):
             runner.slice = int(min(max(made * runner.pace / max(took, 1e-6), 1000), 5_000_000))
         return status
+
+    def _point_here(self) -> None:
+        """The context is that of this cluster."""
+        runner, context = self.runner, self.native.record
+        runner.entered = self
+        context.warps, (context.warp_count, context.stride) = self.memory.ctypes.data, self.memory.shape
+        context.order, context.cta_warps = runner.order.ctypes.data, len(self.memory) // len(self.ctas)
+        context.cursor, context.moved, context.rounds = 0, 0, self.rounds
+        context.polled, context.flying = self.polled, self.flying
+        context.clusters = self.clusters.address
 
     def _catch_up(self) -> int:
         """How many clusters have ended in native code, which has gone on with the next ones."""
@@ -328,7 +342,7 @@ class NativeCluster:
         """Whether native code knows of all that warps wait for, or that lanes wait only for others that stay where they spin, and no
         product is in flight."""
         turns = self._objects()
-        if any((warp.waits and not warp.stays) or warp.in_flight for warp in turns.warps):
+        if self.native.puts_off or any((warp.waits and not warp.stays) or warp.in_flight for warp in turns.warps):
             return False
         if any(cta.is_multiplying for cta in turns.cluster.ctas):
             return False

@@ -16,7 +16,7 @@ import numpy as np
 
 from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.compiled.library import Library, library
-from ptxsim.engine.compiled.run.context import NativeContext
+from ptxsim.engine.compiled.run.context import NativeContext, Test
 from ptxsim.engine.compiled.run.cta_runner import WholeCtas
 from ptxsim.engine.compiled.runtime.abi import FINISHED, NOWHERE, WATCHED
 from ptxsim.engine.compiled.runtime.scheduler import LEFT, MOVED
@@ -39,18 +39,18 @@ UNUSUAL, IN_FLIGHT = "a fault or a case that native code leaves", "registers of 
 class CompiledEngine:
     """Executes warps of one program on one machine. `keep` writes back registers that no instruction reads
     again, so that they can be looked at after the run; `jobs` threads run CTAs where that cannot show (None: as many as there are
-    cores, where it pays); `native` is the library of another CPU than this one's (for tests); `patient`: the interpreter may begin
-    a long program (Library.can_wait)."""
+    cores, where it pays); `native` is the library of another CPU than this one's (for tests); `test`: the interpreter may begin
+    a long program (Library.patience), and native code is tested before it is needed."""
 
     name = "compiled"
 
     def __init__(
         self, program: Program, machine: Machine, *, keep: bool = False, jobs: int | None = 1, native: Library | None = None,
-        patient: bool = False,
+        test: Test | None = None,
     ):  # fmt: skip
         self.program, self.machine, self.jobs = program, machine, jobs
         self.interpreter = Interpreter(program, machine)
-        self.native = NativeContext(program, machine, native or library(), keep, patient)
+        self.native = NativeContext(program, machine, native or library(), keep, test)
         self.warp_bytes = self.native.layout.stride
         self._touched: dict[int, set[int]] = {}
         # The warp that runs in native code; None where Python must not run it.
@@ -140,10 +140,10 @@ class CompiledEngine:
         record = warp.record
         warp.stays = False
         while record.left > 0:
-            if not warp.in_flight and not warp.waits:
+            if not (warp.in_flight or warp.waits or self.native.puts_off):
                 if self._enter("turn", warp) != LEFT:
                     return
-            else:  # Python looks at waits and at registers in flight before each block
+            else:  # Python looks at waits and at registers in flight before each block, or gives the turns
                 record.chosen = self.interpreter.choose(warp)
                 if record.chosen == NONE:
                     return
@@ -153,8 +153,10 @@ class CompiledEngine:
 
     def _one_block(self, warp: Warp, s: int) -> bool:
         """Execute a block of a split; True if the interpreter has to finish it."""
-        record = warp.record
-        if warp.in_flight and self._touches(record.split[s].block, warp.in_flight):
+        record, split = warp.record, warp.record.split[s]
+        if self.native.leaves(split.mask == EVERY, split.block) or (
+            warp.in_flight and self._touches(split.block, warp.in_flight)
+        ):
             self.native.record.site = NOWHERE
             return True
         if (

@@ -92,14 +92,25 @@ def outcome(make_engine: Callable[[Program, Machine], Engine]) -> tuple[bytes, i
 
 
 @cache
-def refusal() -> str | None:
-    """Why the compiled engine is not to be used here, or None if it is."""
+def unusable() -> str | None:
+    """Why there is no native code here, or None."""
     try:
         from ptxsim.engine.compiled.library import library
 
-        native = library()
+        library()
     except Exception as error:
         return f"LLVM does not work here ({type(error).__name__}: {error})"
+    return None
+
+
+@cache
+def refusal() -> str | None:
+    """Why the compiled engine is not to be used here, or None if it is."""
+    if (reason := unusable()) is not None:
+        return reason
+    from ptxsim.engine.compiled.library import library
+
+    native = library()
     folder = native.jit.store.folder
     mark = None if folder is None else folder / f"{native.jit.key('self-test', KERNEL)}.test"
     if mark is not None:
