@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
+import zlib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -55,14 +56,15 @@ def disassembled(cubin: Path) -> str:
 
 def _remembered(ptxas: Path, nvdisasm: Path | None, text: str, target: str) -> str:
     digest = hashlib.blake2b(digest_size=20)
-    for part in ("sass", version(ptxas), version(nvdisasm) if nvdisasm else "", target, text):
+    for part in ("listing", version(ptxas), version(nvdisasm) if nvdisasm else "", target, text):
         digest.update(part.encode() + b"\0")
     store, key = ObjectStore(), digest.hexdigest()
     known = store.get(key)
     if known is None:
-        known = _assemble(ptxas, nvdisasm, text, target).encode()
+        # Listings are long, and mostly blanks: as they are, fifty would fill the store.
+        known = zlib.compress(_assemble(ptxas, nvdisasm, text, target).encode())
         store.put(key, known)
-    return known.decode()
+    return zlib.decompress(known).decode()
 
 
 def _assemble(ptxas: Path, nvdisasm: Path | None, text: str, target: str) -> str:
