@@ -81,6 +81,7 @@ _ROWS: list[tuple[str, Level, str, str]] = [
     ("PTX311", "warning", "descriptor-overlap", "rows of an operand read the same bytes"),
     ("PTX312", "error", "tensor-memory-allocation", "tensor memory is allocated or given back wrongly"),
     ("PTX313", "error", "tensor-memory-lanes", "a warp accesses lanes of tensor memory that it does not reach"),
+    ("PTX314", "warning", "fragment-order", "registers of a product hold parts of a tile in another order"),
     ("PTX401", "error", "divergent-aligned", "an .aligned instruction is executed by part of a warp"),
     ("PTX402", "error", "exited-lane", "a lane that must take part has exited"),
     ("PTX403", "error", "member-mask", "a member mask names lanes that are not there"),

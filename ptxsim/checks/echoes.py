@@ -27,7 +27,7 @@ _OF_COPIES = (
     *RACES, *WAITS, "race-global", "tile-overwritten", "cluster-exit", "tensor-memory-order", "register-in-flight",
 )  # fmt: skip
 _OF_ORDER = (*_OF_COPIES, "missing-proxy-fence", "mbarrier-visibility")
-_OF_LAYOUTS = ("swizzle-mismatch", "swizzle-start", "descriptor-overlap", "descriptor-past-tile")
+_OF_LAYOUTS = ("swizzle-mismatch", "swizzle-start", "descriptor-overlap", "descriptor-past-tile", "fragment-order")
 _OF_STEPS = (*_OF_LAYOUTS, "missing-wgmma-fence")  # which are found again at each step of an unrolled loop
 # What copies that are not waited for may lead to.
 _OUTCOMES = {"mbarrier-phase": "bytes", "deadlock": "stuck"}

@@ -14,10 +14,12 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from ptxsim.checks.tile_rows import MixedRows, of_loads, of_stores, of_tile
-from ptxsim.checks.tile_sources import MOST_ROWS, SITE, TENSOR, THREADS, TOLD, Tiles, follow
+from ptxsim.checks.fragment_order import FragmentOrder
+from ptxsim.checks.tile_rows import MixedRows, came_from, mixed_rows, of_stores, of_tile, rows_of, words_of
+from ptxsim.checks.tile_sources import BULK, MOST_ROWS, SITE, TENSOR, THREADS, TOLD, Tiles, follow
 from ptxsim.diagnostic import Finding, Label
-from ptxsim.engine.analysis.copied_loads import copied_loads, rows_of_products
+from ptxsim.engine.analysis.copied_loads import copied_loads
+from ptxsim.engine.analysis.fragment_loads import filled_factors
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.isa.facts import Mechanism, Scope
 from ptxsim.lanes import LANES
@@ -59,7 +61,7 @@ def plan_of(program: Program) -> Plan:
     products = [op.site for op in program.ops if op.facts.product is not None and op.facts.scope is Scope.WARPGROUP]
     copies = {op.site for op in program.ops if op.completes_by is Mechanism.CP_ASYNC_GROUP}
     tensors = {op.site for op in program.ops if op.family == "tensor_copy"}
-    rows = rows_of_products(program)
+    rows = {site for filled in filled_factors(program) for register in filled.registers for site, _ in register}
     to_global = {site for site in tensors if program.ops[site].completes_by is not Mechanism.MBARRIER}
     watched = {*products, *rows, *to_global}
     copied = copied_loads(program) if products or rows else {}
@@ -69,6 +71,7 @@ def plan_of(program: Program) -> Plan:
     sites["load"][loads] = range(len(loads))
     sites["left"][list(watched)] = PRODUCTS
     sites["copies"][list(tensors)] = TENSOR
+    sites["copies"][[op.site for op in program.ops if op.family == "bulk_copy"]] = BULK
     for site in {*copies, *copied}:
         came = copied[site].loads if site in copied else {site}
         row = sites[site]
@@ -111,13 +114,14 @@ class TileLayoutChecker(Observer):
         self.sites = plan.sites.copy()
         units = -(-shared_end // UNIT)
         self.sources, writers = np.full(units, UNKNOWN, np.int64), np.zeros(units, np.int32)
-        self.matrices = np.zeros(units, np.int64)
+        self.matrices, self.runs = np.zeros(units, np.int64), np.zeros(units, np.int64)
         self.writers, self.left, self.most, self.time = writers, PRODUCTS * plan.watched, MOST, 0
         self.state = Tiles(
             self.sites, plan.numbers, np.zeros((warps, plan.loads, LANES), np.int64),
-            np.zeros((warps, plan.loads, LANES), np.int64), self.sources, writers, self.matrices, np.zeros(1, TOLD),
-            np.zeros(MOST_ROWS, np.int64),
+            np.zeros((warps, plan.loads, LANES), np.int64), self.sources, writers, self.matrices, self.runs,
+            np.zeros(1, TOLD), np.zeros(MOST_ROWS, np.int64),
         )  # fmt: skip
+        self.target, self.numerics, self.order = target, numerics, FragmentOrder()
         self.mixed: dict[tuple[str, str, str], MixedRows] = {}
         self.is_of_use = plan.watched > 0
         self.problems: dict[tuple[str, Descriptor], Problem] = {}
@@ -145,10 +149,22 @@ class TileLayoutChecker(Observer):
         self.left -= 1
         if site in self.products:
             self._look_at_tiles(site, self.products[site], *record["addresses"][:2].tolist())
-        elif record["event"] == Event.LDMATRIX:
-            self._keep(site, of_loads(record, self.sources))
+        elif record["event"] in (Event.LDMATRIX, Event.LOAD):
+            rows, is_shared = rows_of(record), record["space"] == Space.SHARED
+            is_packed = is_shared and rows is not None and self._is_packed(rows)
+            there = came_from(rows, self.sources) if rows is not None and is_shared else rows
+            if there is None:
+                there = words_of(record, self.sources)
+            self.order.keep(self.program.ops[site], int(record["warp"]), None if is_packed else there)
+            if rows is not None and is_shared and not is_packed:
+                self._keep(site, mixed_rows(rows, there, self.sources))
         else:
             self._keep(site, of_stores(record, self.matrices))
+
+    def _is_packed(self, rows: np.ndarray) -> bool:
+        """Whether one bulk copy has brought several rows of a matrix, which may have been packed as they are read."""
+        runs = np.sort(self.runs[(rows // UNIT).clip(0, len(self.runs) - 1)])
+        return bool(((runs[..., 1:] == runs[..., :-1]) & (runs[..., 1:] != 0)).any())
 
     def _keep(self, site: int, found: Iterable[tuple[int, str]]) -> None:
         """Rows that are mixed; those of one kind of instruction, in one way, have one cause."""
@@ -170,11 +186,12 @@ class TileLayoutChecker(Observer):
             if past_variable(tile, self.variables) is not None or given.start // UNIT >= len(self.writers):
                 continue  # machine.tile reports that
             shape = Shape(tile.major, tile.rows, tile.k, tile.bits)
-            written = written_as(self.sources, given, shape)
+            is_packed = self._is_packed(places_of(given, shape)[:, 0])
+            written = None if is_packed else written_as(self.sources, given, shape)
             writer = int(self.writers[given.start // UNIT])
             if written is not None and written.swizzle != given.swizzle and self.sites[writer]["copies"] == TENSOR:
                 continue  # machine.tile reports that, too
-            if written is None and overlap(given, shape) is None and shape.major == "K":
+            if written is None and overlap(given, shape) is None and shape.major == "K" and not is_packed:
                 self._keep(site, of_tile(places_of(given, shape)[:, 0], self.sources))
             elif written is not None or overlap(given, shape) is not None:
                 key = operand, replace(given, start=0)
@@ -206,7 +223,8 @@ class TileLayoutChecker(Observer):
                     help="give the descriptor what the tile was written with, or write the tile as it is read",
                 )  # fmt: skip
             found.append(finding.at(program.ops[problem.site]))
-        return found + [each.finding(program, self.variables) for each in self.mixed.values()]
+        found += [each.finding(program, self.variables) for each in self.mixed.values()]
+        return found + list(self.order.findings(program, self.target, self.numerics))
 
 
 def _fields(fields: Descriptor, other: Descriptor | None = None) -> str:

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ptxsim.checks.causes import lines_of
+from ptxsim.checks.tile_sources import QUAD
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Program
+from ptxsim.lanes import LANES
 from ptxsim.layout.row_patterns import ROWS, mixed, pitches
 from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle
 from ptxsim.layout.tile_order import UNIT, UNKNOWN
-from ptxsim.machine.event import FLAG_OTHERWISE, SWIZZLE_MASK, SWIZZLE_SHIFT
+from ptxsim.machine.event import FLAG_OTHERWISE, SWIZZLE_MASK, SWIZZLE_SHIFT, Event, Space
 from ptxsim.machine.shared_names import Variables, shared_name
 
 _MODES = {bits: mode for mode, bits in SWIZZLE_BITS.items()}
@@ -52,13 +54,32 @@ class MixedRows:
         ).at(op)  # fmt: skip
 
 
-def of_loads(record: np.ndarray, sources: np.ndarray) -> Iterator[tuple[int, str]]:
-    """First addresses and patterns of the mixed matrices that an ldmatrix takes."""
-    lanes = int(record["mask"]).bit_count() // ROWS * ROWS
-    matrices = record["addresses"][:lanes].astype(np.int64).reshape(-1, ROWS)
-    there = _came_from(matrices, sources) if lanes else None
-    if there is None or not pitches(there).all():
-        for places in matrices:
+def rows_of(record: np.ndarray) -> np.ndarray | None:
+    """Where the rows of the matrices are that a load fills registers with, int64 (registers, 8); None if it takes no such rows."""
+    addresses, mask = record["addresses"].astype(np.int64), int(record["mask"])
+    if record["event"] == Event.LDMATRIX:
+        lanes = mask.bit_count() // ROWS * ROWS
+        return addresses[:lanes].reshape(-1, ROWS) if lanes else None
+    quads = addresses.reshape(-1, QUAD)
+    is_whole = mask == (1 << LANES) - 1 and record["width"] * QUAD == UNIT and not (quads[:, 0] % UNIT).any()
+    return quads[None, :, 0] if is_whole and (quads - quads[:, :1] == np.arange(QUAD) * record["width"]).all() else None
+
+
+def words_of(record: np.ndarray, sources: np.ndarray) -> np.ndarray | None:
+    """Where what the lanes of a load take came from, int64 (1, 32); None where that is not known, or it takes no words of all lanes."""
+    addresses = record["addresses"].astype(np.int64)[None]
+    if record["event"] != Event.LOAD or int(record["mask"]) != (1 << LANES) - 1 or record["width"] * QUAD != UNIT:
+        return None
+    if record["space"] == Space.GLOBAL:
+        return addresses
+    there = came_from(addresses, sources)
+    return None if there is None else there + addresses % UNIT
+
+
+def mixed_rows(rows: np.ndarray, there: np.ndarray | None, sources: np.ndarray) -> Iterator[tuple[int, str]]:
+    """First addresses and patterns of the mixed matrices among some, whose rows come from `there`."""
+    if there is None or there.shape != rows.shape or not pitches(there).all():
+        for places in rows:
             yield from _mixed_in_memory(places, sources)
 
 
@@ -67,7 +88,7 @@ def of_tile(places: np.ndarray, sources: np.ndarray) -> Iterator[tuple[int, str]
     yield from _mixed_in_memory(places[:ROWS], sources)
 
 
-def _came_from(places: np.ndarray, sources: np.ndarray) -> np.ndarray | None:
+def came_from(places: np.ndarray, sources: np.ndarray) -> np.ndarray | None:
     """Where what stands at addresses came from; None if that is not known of all, or they are not in shared memory."""
     units = places // UNIT
     if units.min() < 0 or units.max() >= len(sources):
@@ -77,7 +98,7 @@ def _came_from(places: np.ndarray, sources: np.ndarray) -> np.ndarray | None:
 
 
 def _mixed_in_memory(places: np.ndarray, sources: np.ndarray) -> Iterator[tuple[int, str]]:
-    patterns = mixed(places, lambda places: _came_from(places, sources))
+    patterns = mixed(places, lambda places: came_from(places, sources))
     if patterns is not None:
         yield int(places[0]), patterns
 

@@ -12,6 +12,8 @@ from ptxsim.machine.event import (
     FLAG_MORE,
     FLAG_OTHERWISE,
     FLAG_TENSORMAP,
+    MOST_OUTSIDE,
+    OUTSIDE_SHIFT,
     SWIZZLE_MASK,
     SWIZZLE_SHIFT,
     Event,
@@ -19,13 +21,13 @@ from ptxsim.machine.event import (
 )
 
 # Of a site. load: its number among those that load what is copied, or -1; first, end: in a list of such numbers, those whose bytes it
-# writes, `offset` bytes after what they loaded; copies: whether it loads and writes itself, by threads or as a tensor copy; left: how many
+# writes, `offset` bytes after what they loaded; copies: whether it loads and writes itself, by threads, as a tensor copy or as a bulk copy; left: how many
 # of its records are to be looked at, of products, ldmatrix and tensor copies out of shared memory; swizzle: of a tensor copy that has
 # written to shared memory, see SWIZZLE_SHIFT.
 SITE = record(
     ("load", "<i4"), ("first", "<i4"), ("end", "<i4"), ("copies", "<i4"), ("left", "<i4"), ("swizzle", "<i4"), ("offset", "<i8")
 )  # fmt: skip
-NONE, THREADS, TENSOR = range(3)  # of `copies`
+NONE, THREADS, TENSOR, BULK = range(4)  # of `copies`
 # The tensor copy that is being told of: its site, rows and their bytes in global memory, its first byte in shared memory; units written.
 TOLD = record(("site", "<i8"), ("rows", "<i8"), ("width", "<i8"), ("start", "<i8"), ("done", "<i8"))
 MOST_ROWS = 1024
@@ -42,7 +44,8 @@ class Arrays(NamedTuple):
     sources: Array  # by unit
     writers: Array
     matrices: Array  # by unit: when threads put rows of 8x8 matrices there, with the number of the row, or 0
-    told: Array  # a tensor copy
+    runs: Array  # by unit: the number of the bulk copy that has written it, or 0: one copy may bring what was packed as it is read
+    told: Array  # a tensor or bulk copy
     rows: Array  # where its rows are in global memory
 
 
@@ -54,7 +57,8 @@ class Tiles(Arrays):
 def follow(records: Array, at: int, tiles: Tiles, time: int) -> tuple[int, int]:
     """Go over records of the first CTA, from one on, up to one that is to be looked at. Returns that, or how many there are, and the time."""
     sites, numbers, loaded, times = tiles.sites, tiles.numbers, tiles.loaded, tiles.times
-    sources, writers, matrices, told, rows = tiles.sources, tiles.writers, tiles.matrices, tiles.told, tiles.rows
+    sources, writers, matrices, runs = tiles.sources, tiles.writers, tiles.matrices, tiles.runs
+    told, rows = tiles.told, tiles.rows
     for i in range(at, records.shape[0]):
         record = records[i]
         event, warp, flags = int(record["event"]), int(record["warp"]), int(record["flags"])
@@ -69,7 +73,14 @@ def follow(records: Array, at: int, tiles: Tiles, time: int) -> tuple[int, int]:
                 take_rows(record, told[0], rows)
             elif event == Event.ASYNC_WRITE and not is_global:
                 site["swizzle"] = flags >> SWIZZLE_SHIFT & SWIZZLE_MASK
-                bring(record, int(site["swizzle"]), told[0], rows, sources, writers, matrices)
+                bring(record, int(site["swizzle"]), told[0], rows, sources, writers, matrices, runs)
+            continue
+        if site["copies"] == BULK:
+            if event == Event.ASYNC_READ:
+                time += 1
+                take_run(record, is_global, told[0], rows)
+            elif event == Event.ASYNC_WRITE and not is_global:
+                bring_run(record, told[0], rows, time, sources, writers, matrices, runs)
             continue
         if event == Event.LOAD and is_global and site["load"] >= 0:
             time += 1
@@ -80,12 +91,14 @@ def follow(records: Array, at: int, tiles: Tiles, time: int) -> tuple[int, int]:
                 time,
                 site["copies"] == THREADS and flags & FLAG_MORE == 0,
             )
+        if event == Event.LOAD and site["left"] > 0:
+            return i, time
         # Where bytes are replaced: of cp.async when it starts, of other copies when they land.
         is_put = event in (Event.STORE, Event.STMATRIX, Event.ATOMIC, Event.REDUCE)
         is_put = is_put or (event == Event.ASYNC_ISSUE and site["copies"] == THREADS)
         if is_put or (event == Event.ASYNC_WRITE and flags & FLAG_ASYNC_PROXY != 0):
             if not is_global:
-                put(record, site, numbers, loaded[warp], times[warp], sources, writers)
+                put(record, site, numbers, loaded[warp], times[warp], sources, writers, runs)
                 time += 1
                 put_rows(record, event, time, matrices)
     return records.shape[0], time
@@ -102,14 +115,15 @@ def take(record: Array, loaded: Array, times: Array, time: int, is_new: bool) ->
 
 
 def put(
-    record: Array, site: Array, numbers: Array, loaded: Array, times: Array, sources: Array, writers: Array
-) -> None:
+    record: Array, site: Array, numbers: Array, loaded: Array, times: Array, sources: Array, writers: Array, runs: Array
+) -> None:  # fmt: skip
     """Lanes write to units of shared memory."""
     addresses, mask = record["addresses"], int(record["mask"])
     for lane in range(LANES):
         unit = int(addresses[lane]) // UNIT
         if not mask >> lane & 1 or unit < 0 or unit >= len(sources):
             continue
+        runs[unit] = 0
         came, newest = UNKNOWN, 0
         for k in range(site["first"], site["end"]):
             load = int(numbers[k])
@@ -140,21 +154,31 @@ def put_rows(record: Array, event: int, time: int, matrices: Array) -> None:
 
 def take_rows(record: Array, told: Array, rows: Array) -> None:
     """A tensor copy reads rows of a tensor."""
-    addresses, mask = record["addresses"], int(record["mask"])
+    addresses, mask, outside = (
+        record["addresses"],
+        int(record["mask"]),
+        int(record["flags"]) >> OUTSIDE_SHIFT & MOST_OUTSIDE,
+    )
     if told["site"] != record["site"] or told["done"] != 0:
         told["site"], told["rows"], told["done"] = record["site"], 0, 0
     told["width"] = record["width"]
+    first = (int(told["rows"]) + LANES - 1) // LANES * LANES
+    for row in range(told["rows"], min(len(rows), first + outside * LANES)):
+        rows[row] = UNKNOWN
+    first += outside * LANES
     for lane in range(LANES):
+        if first + lane < len(rows):
+            rows[first + lane] = int(addresses[lane]) if mask >> lane & 1 else UNKNOWN
         if mask >> lane & 1:
-            if told["rows"] < len(rows):
-                rows[told["rows"]] = int(addresses[lane])
-            told["rows"] += 1
+            told["rows"] = first + lane + 1
+    if outside == MOST_OUTSIDE:  # or more
+        told["rows"] = len(rows) + 1
 
 
 def bring(
-    record: Array, swizzle: int, told: Array, rows: Array, sources: Array, writers: Array, matrices: Array
-) -> None:
-    """It writes them to shared memory."""
+    record: Array, swizzle: int, told: Array, rows: Array, sources: Array, writers: Array, matrices: Array, runs: Array
+) -> None:  # fmt: skip
+    """It writes them to shared memory. What lies beyond the edge of the tensor is taken for what would be there."""
     addresses, mask, flags, width = record["addresses"], int(record["mask"]), int(record["flags"]), int(told["width"])
     is_known = told["site"] == record["site"] and told["rows"] <= len(rows) and flags & FLAG_OTHERWISE == 0
     pitch = UNIT << swizzle if swizzle != 0 else max(width, 1)
@@ -169,5 +193,29 @@ def bring(
             place = (at ^ (at >> 7 & (1 << swizzle) - 1) * UNIT) - int(told["start"])
             row, column = place // pitch, place % pitch
             sources[at // UNIT], writers[at // UNIT], matrices[at // UNIT] = UNKNOWN, record["site"], 0
-            if is_known and 0 <= row < told["rows"] and column < width:
+            runs[at // UNIT] = 0
+            if is_known and 0 <= row < told["rows"] and rows[row] != UNKNOWN:
                 sources[at // UNIT] = int(rows[row]) + column
+
+
+def take_run(record: Array, is_global: bool, told: Array, rows: Array) -> None:
+    """A bulk copy reads a run of bytes."""
+    if told["site"] != record["site"] or told["done"] != 0:
+        told["site"], told["rows"], told["done"] = record["site"], is_global, 0
+        rows[0] = int(record["addresses"][0])
+
+
+def bring_run(
+    record: Array, told: Array, rows: Array, number: int, sources: Array, writers: Array, matrices: Array, runs: Array
+) -> None:  # fmt: skip
+    """It writes them to shared memory."""
+    for lane in range(LANES):
+        for piece in range(int(record["width"]) // UNIT if int(record["mask"]) >> lane & 1 else 0):
+            at = int(record["addresses"][lane]) + piece * UNIT
+            if told["done"] == 0:
+                told["start"] = at
+            told["done"] += 1
+            if 0 <= at < len(sources) * UNIT:
+                is_known = told["site"] == record["site"] and told["rows"] != 0
+                sources[at // UNIT] = int(rows[0]) + at - int(told["start"]) if is_known else UNKNOWN
+                writers[at // UNIT], matrices[at // UNIT], runs[at // UNIT] = record["site"], 0, number

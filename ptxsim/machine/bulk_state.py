@@ -24,7 +24,9 @@ from ptxsim.machine.event import (
     FLAG_READ,
     FLAG_UNCHANGED,
     LANE_SHIFT,
+    MOST_OUTSIDE,
     ODD_PHASE,
+    OUTSIDE_SHIFT,
     SWIZZLE_SHIFT,
     Event,
     Space,
@@ -42,7 +44,7 @@ from ptxsim.machine.tensor_tile import (
     TensorRecord,
     end_inside,
     first_inside,
-    is_box,
+    has_whole_rows,
     row_bytes,
     row_pitch,
 )
@@ -272,22 +274,11 @@ def tell(stream: Stream, copies: BulkCopies, copy: BulkCopy, which: int, kind: i
     """Record the rows of one side, up to 32 in a record, whose mask counts them."""
     if copies.events == 0:
         return
-    side, warp = view(side_of(copy, which), Side, 1)[0], view(copy.warp, WarpRecord, 1)[0]
+    side = view(side_of(copy, which), Side, 1)[0]
     space = Space.GLOBAL if side.shared == 0 else Space.SHARED
     flags |= FLAG_ASYNC_PROXY | copy.lane << LANE_SHIFT
-    addresses = np.zeros(LANES, np.uint64)
-    count = 0
     if side.shared == 0 and copy.tensor != 0:
-        tensor = view(copy.tensor, TensorRecord, 1)[0]
-        low, high = first_inside(tensor, copy.at[0]), end_inside(tensor, copy.at[0])
-        rows = view(copies.rows, LONGS, place_rows(address_of(copies), address_of(copy)))
-        for i in range(len(rows)):
-            if rows[i] != OUTSIDE and low < high:
-                addresses[count] = rows[i] + low
-                count += 1
-            if count == LANES or (count != 0 and i == len(rows) - 1):
-                event(stream, warp, copy.site, kind, space, high - low, flags, (1 << count) - 1, addresses)
-                count = 0
+        tell_rows(stream, copies, copy, kind, flags)
         return
     if copy.tensor != 0 and (kind == Event.ASYNC_READ or kind == Event.ASYNC_WRITE):
         flags |= layout_flags(copy, which)
@@ -302,10 +293,36 @@ def tell(stream: Stream, copies: BulkCopies, copy: BulkCopy, which: int, kind: i
     tell_run(stream, copy, space, side.named + low, high - low, width, kind, flags)
 
 
+def tell_rows(stream: Stream, copies: BulkCopies, copy: BulkCopy, kind: int, flags: int) -> None:
+    """The same for rows of a tensor."""
+    warp, tensor = view(copy.warp, WarpRecord, 1)[0], view(copy.tensor, TensorRecord, 1)[0]
+    low, high = first_inside(tensor, copy.at[0]), end_inside(tensor, copy.at[0])
+    rows = view(copies.rows, LONGS, place_rows(address_of(copies), address_of(copy)))
+    addresses = np.zeros(LANES, np.uint64)
+    mask, outside = 0, 0
+    for i in range(len(rows)):
+        lane = i % LANES
+        if rows[i] != OUTSIDE and low < high:
+            for other in range(lane, LANES):  # those without a row have the address of another one
+                addresses[other] = rows[i] + low
+            if mask == 0:
+                for other in range(lane):
+                    addresses[other] = rows[i] + low
+            mask |= 1 << lane
+        if lane == LANES - 1 or i == len(rows) - 1:
+            if mask == 0:
+                outside = min(outside + 1, MOST_OUTSIDE)
+            else:
+                told = outside << OUTSIDE_SHIFT if kind == Event.ASYNC_READ else 0
+                event(stream, warp, copy.site, kind, Space.GLOBAL, high - low, flags | told, mask, addresses)
+                outside = 0
+            mask = 0
+
+
 def layout_flags(copy: BulkCopy, which: int) -> int:
     """How the tile of a copy lies in shared memory, as events say it."""
     tensor = view(copy.tensor, TensorRecord, 1)[0]
-    if tensor.swizzle > WIDEST or (which == TARGET and not is_box(tensor, copy.mode, copy.at)):
+    if tensor.swizzle > WIDEST or (which == TARGET and not has_whole_rows(tensor, copy.at)):
         return FLAG_OTHERWISE
     return int(tensor.swizzle) << SWIZZLE_SHIFT
 

@@ -125,8 +125,11 @@ LANE_SHIFT = 8  # from this bit on: the lane whose bulk copy it is
 FLAG_ISSUED, FLAG_LANDED = 8, 16  # of MBARRIER_ARRIVE: copies of the lanes will arrive when they land; they have
 FLAG_CORE = 4  # of both: it is the tensor core that will, or has
 # Of shared memory that a tensor copy reads (ASYNC_READ) or writes (ASYNC_WRITE): the swizzle from this bit on, 0 none to 3 128B; or that
-# it is another, or that what is written is no box within the tensor.
+# it is another, or that what is written is no run of bytes for each row.
 SWIZZLE_SHIFT, SWIZZLE_MASK, FLAG_OTHERWISE = 4, 3, 128
+# Of the rows of a tensor (ASYNC_READ in global memory), lane n having row n of 32, those outside of it in no mask: from this bit on, before
+# how many rows a record has been left out because all of its rows are outside; at most this.
+OUTSIDE_SHIFT, MOST_OUTSIDE = 5, 7
 FLAG_TENSORMAP = 16  # the bytes are a tensor map: a copy reads it, or tensormap.replace edits it
 
 

@@ -147,12 +147,10 @@ def end_inside(tensor: TensorRecord, at: int) -> int:
     return 0 if left <= 0 else min(tensor.count[0], (left + tensor.step[0] - 1) // tensor.step[0]) * tensor.bytes
 
 
-def is_box(tensor: TensorRecord, mode: int, at: Sequence[int]) -> bool:
-    """Whether a tile is a box that lies within the tensor, whose rows are runs of bytes on both sides."""
-    inside = mode == TILE and tensor.packed == 1 and tensor.unit == CHUNK and tensor.step[0] == 1
-    for i in range(tensor.rank):
-        inside = inside and at[i] >= 0 and at[i] + (tensor.count[i] - 1) * tensor.step[i] < tensor.dims[i]
-    return inside
+def has_whole_rows(tensor: TensorRecord, at: Sequence[int]) -> bool:
+    """Whether rows of a tile are runs of bytes on both sides, from the first one on; without a swizzle, all bytes of the row."""
+    is_run = tensor.packed == 1 and tensor.unit == CHUNK and tensor.step[0] == 1 and at[0] >= 0
+    return is_run and (tensor.swizzle != 0 or at[0] + tensor.count[0] <= tensor.dims[0])
 
 
 def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence[int], place: int) -> int:

@@ -31,25 +31,6 @@ def copied_loads(program: Program) -> dict[int, Copied]:
     return {site: copied for site, copied in copies.items() if copied is not None}
 
 
-@fact
-def rows_of_products(program: Program) -> frozenset[int]:
-    """The sites of ldmatrix whose registers are operands of products as they are."""
-    found, ops = def_use(program), program.ops
-    reached = set[int]()
-    for op in ops:
-        if op.family == "ldmatrix":
-            seen, queue = set[int](), list(found.writes.get(op.site, ()))
-            while queue and op.site not in reached:
-                slot = queue.pop()
-                for site in found.readers[slot] if slot not in seen else ():
-                    if ops[site].facts.product is not None:
-                        reached.add(op.site)
-                    elif ops[site].facts.copies:
-                        queue += found.writes[site]
-                seen.add(slot)
-    return frozenset(reached)
-
-
 def _is_ordinary(op: Op) -> bool:
     return all(access.space in ORDINARY for access in op.accesses)
 
