@@ -1,6 +1,7 @@
 """Expectations: what they may say, how they are computed, and what a failure tells."""
 
 import re
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -393,3 +394,16 @@ def test_a_failed_expectation_of_banks_names_the_instruction(expected):
 
 def test_counts_of_banks_that_may_be_expected():
     assert run_text(text_of("checks/column.ptx"), expects=("banks.conflicts == banks.excess == 31",)).findings == []
+
+
+HALF_WAY = (Path(__file__).parent / "flag_of_another_cta.ptx").read_text().replace("out <= 1", "out == 1")
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpreter"])
+def test_they_are_judged_on_other_schedules_of_small_launches(engine):
+    """The second CTA may come first; with seed 0 it does not."""
+    (finding,) = run_text(HALF_WAY, engine=engine).findings
+    assert finding.name == "expectation-failed" and finding.notes[0].startswith("on another schedule (--seed ")
+    assert run_text(HALF_WAY.replace("out == 1", "out <= 1"), engine=engine).passed
+    (finding,) = run_text(HALF_WAY, engine=engine, schedules=8).findings
+    assert finding.notes[0].startswith("seen with --seed ")

@@ -15,6 +15,7 @@ from ptxsim.checks.in_flight import Prior
 from ptxsim.checks.order import objects
 from ptxsim.checks.order.cells import (
     AHEAD,
+    EAGER,
     EARLY,
     FREED,
     HEARSAY,
@@ -38,7 +39,7 @@ from ptxsim.checks.order.objects import Named, Use
 from ptxsim.checks.order.remedies import fixes, is_fetch, remedy, writes
 from ptxsim.checks.order.rounds import by_rounds
 from ptxsim.checks.order.sites import STRONG, site_bits, size_of
-from ptxsim.checks.order.strong import by_hearsay, lost
+from ptxsim.checks.order.strong import by_hearsay, leads_at_once, lost
 from ptxsim.checks.order.sums import joined_by_sums
 from ptxsim.checks.order.unawaited import unawaited
 from ptxsim.checks.order.unused import is_compared, is_stored_back_alone, is_update
@@ -136,9 +137,11 @@ def findings_of(
             waits.append((what, site, other))
         elif what == LOST:
             found.append(lost(program, site, other, count, row, warps, cta_of, named))
-        elif what == HEARSAY:
+        elif what == HEARSAY or (what == EAGER and leads_at_once(program, program.ops[row[6]], program.ops[site])):
             hearsay.append((what, site, other))
-        elif what != RACE_IN_WARP or frozenset((site, other)) not in between_warps:
+        elif what == RACE_IN_WARP and frozenset((site, other)) in between_warps:
+            pass
+        elif what != EAGER:
             key = what, max(site, other), min(site, other)  # whichever came first
             times, first = pairs.get(key, (0, row))
             pairs[key] = times + count, first
@@ -165,7 +168,7 @@ def findings_of(
         hearsay = []  # for want of the same barrier or fence
     for keys in by_cause(program, hearsay):
         times, first = sum(problems[key][0] for key in keys), problems[keys[0]][1]
-        finding = by_hearsay(program, *keys[0][1:], times, first, warps, cta_of)
+        finding = by_hearsay(program, *keys[0], times, first, warps, cta_of)
         found.append(replace(finding, notes=(*finding.notes, *note_of_others(program, keys))))
     ends = {key for key in pairs if _end(program, key) is not None}
     for keys in by_cause(program, ends):

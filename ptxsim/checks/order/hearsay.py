@@ -3,14 +3,15 @@
 Strong accesses are no race, in whatever order. But a thread that has seen a flag of another CTA, and then reads what was stored before
 the flag was set, may get what was there before that: volatile and relaxed accesses to two places are in no order for others. So beside
 what writes release it is kept what their CTA had done when they wrote a flag, and of each thread the flags that it has seen: what it
-would know if all of these released, and what it does know or may acquire by a fence. That fence of the reader is not asked
-for: the CUDA Programming Guide's sum of the last block has none. Nor is it where data is written more than once: who relaxes distances
-or paths in any order is content with an old one. PTX ISA, "Memory Consistency Model".
+would know if all of these released, and what it does know or may acquire by a fence. That fence of the reader is asked
+for where a thread reads data after its flag with nothing at all in between (`strong`), not where a barrier stands there: the CUDA Programming
+Guide's sum of the last block has no other. Nor is it where several threads write data, or one does more than once under one flag: who relaxes distances or paths in any order is
+content with an old one. Where one thread writes data again and again, and the reader has seen flags in between, each flag tells of its own data. PTX ISA, "Memory Consistency Model".
 """
 
 from __future__ import annotations
 
-from ptxsim.checks.order.cells import HEARSAY, knows_writer, row_for, tell, warp_of
+from ptxsim.checks.order.cells import EAGER, HEARSAY, knows_writer, row_for, tell, warp_of
 from ptxsim.checks.order.clocks import clear, join, row_of, scratch_row, waiting_row
 from ptxsim.checks.order.entries import begun, entry_at, owner_of, release_into, take_from
 from ptxsim.checks.order.sites import BY_PROXY, STRONG
@@ -91,26 +92,81 @@ def take_data(o: Order, slot: int, warp: int, record: Array, site: int, found: A
             continue
         address = int(record["addresses"][lane])
         first = place_granules(o, far_line(o, address >> LINE_BITS))
-        one = o.far_cells[first + ((address & (1 << LINE_BITS) - 1) >> shift)]
-        written, writer, store = int(one["written"]), int(one["writer"]), int(one["site"])
-        if written == 0 or one["last"] != written or o.sites[store] & (STRONG | BY_PROXY) != STRONG:
-            continue  # written more than once: who reads it may be content with what was there
+        cell = first + ((address & (1 << LINE_BITS) - 1) >> shift)
+        one = o.far_cells[cell]
+        since, writer, store = int(one["written"]), int(one["writer"]), int(one["site"])
+        if since == 0 or o.sites[store] & (STRONG | BY_PROXY) != STRONG:
+            continue
+        written = int(one["last"])
+        if written != since:
+            way = only_way(o, o.far_updates[cell], writer, since)
+            if way == NONE or o.far_updates[cell, way]["time"] != written:
+                continue
+            store = int(o.far_updates[cell, way]["site"])
         row = row_for(o, slot, warp, lane)
         if warp_of(o, writer) // int(o.n[WARPS]) == cta or knows_writer(
             o, slot, warp, lane, row, base, writer, written
         ):
             continue
-        flag = heard_of(o, slot, warp * LANES + lane, row, base, writer, written)
-        if flag != NONE:
+        unit = warp * LANES + lane
+        if o.need[slot, unit] != NONE and in_row(o, waiting_row(o, slot, unit), base, writer, written):
+            flag = heard_by(o, slot, unit, base, writer, written)
+            if flag != NONE:
+                told = True
+                tell(o, found, EAGER, site, store, address, slot, warp, flag, warp_of(o, writer), True)
+            continue
+        flag = heard_of(o, slot, unit, row, base, writer, written)
+        if flag != NONE and (
+            written == since or has_heard_between(o, slot, warp * LANES + lane, row, base, writer, since, written)
+        ):
             told = True
             tell(o, found, HEARSAY, site, store, address, slot, warp, flag, warp_of(o, writer), True)
+
+
+def only_way(o: Order, updates: Array, writer: int, since: int) -> int:
+    """The place of the strong writes to a granule since it was first written, if all are of the thread that did that; else NONE."""
+    found = NONE
+    for way in range(len(updates)):
+        one = updates[way]
+        if one["time"] > since:
+            if (
+                found != NONE
+                or one["warp"] != warp_of(o, writer)
+                or one["lanes"] != 1 << writer % int(o.n[UNITS]) % LANES
+            ):
+                return NONE
+            found = way
+    return found
+
+
+def has_heard_between(o: Order, slot: int, unit: int, row: int, base: int, writer: int, since: int, time: int) -> bool:
+    """Whether a thread has seen a flag that tells of a write, and not of a later one: of that it has seen another flag."""
+    for number in range(min(int(o.heard_count[slot]), HEARD)):
+        one, at = o.heard[slot, number], 2 * (slot * HEARD + number)
+        if one["unit"] == unit or o.clock[row, one["unit"]] >= one["time"]:
+            clock, far = o.heard_clock[at], o.heard_far[at]
+            if tells(o, clock, far, base, writer, since, False) and not tells(o, clock, far, base, writer, time, True):
+                return True
+    return False
+
+
+def heard_by(o: Order, slot: int, unit: int, base: int, writer: int, time: int) -> int:
+    """The site at which a thread itself has seen a flag that tells of a write, last; NONE if there is none."""
+    found, latest = NONE, 0
+    for number in range(min(int(o.heard_count[slot]), HEARD)):
+        one, at = o.heard[slot, number], 2 * (slot * HEARD + number)
+        if (
+            one["unit"] == unit
+            and one["time"] > latest
+            and tells(o, o.heard_clock[at], o.heard_far[at], base, writer, time, False)
+        ):
+            found, latest = int(one["site"]), int(one["time"])
+    return found
 
 
 def heard_of(o: Order, slot: int, unit: int, row: int, base: int, writer: int, time: int) -> int:
     """The site at which the CTA of a thread has seen a flag that alone tells of a write; NONE if there is none, or one that releases it."""
     found, threads, count = NONE, int(o.n[WARPS]) * LANES, int(o.heard_count[slot])
-    if o.need[slot, unit] != NONE and in_row(o, waiting_row(o, slot, unit), base, writer, time):
-        return NONE
     for number in range(min(count, HEARD)):
         one = o.heard[slot, number]
         at, is_known = 2 * (slot * HEARD + number), one["unit"] == unit or o.clock[row, one["unit"]] >= one["time"]

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ptxsim.checks.order.cells import EAGER
 from ptxsim.checks.order.objects import Named
 from ptxsim.diagnostic import Finding, Label, beside
-from ptxsim.engine.program.operation import Program
+from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.program.operation import Op, Program
+from ptxsim.isa.facts import Mechanism, Role
+
+FENCE = "fence.acq_rel.gpu;"
 
 
 def lost(
@@ -28,18 +33,55 @@ def lost(
 
 
 def by_hearsay(
-    program: Program, site: int, other: int, count: int, row: tuple[int, ...], warps: int, cta_of: Callable[[int], int]
-) -> Finding:
+    program: Program, what: int, site: int, other: int, count: int, row: tuple[int, ...], warps: int, cta_of: Callable[[int], int]
+) -> Finding:  # fmt: skip
     op, store, flag = program.ops[site], program.ops[other], program.ops[row[6]]
-    cta = cta_of(row[7] // warps)
+    lacks = "nothing orders that store and the flag's"
+    help = (
+        f"after line {store.line}, and after a barrier if another thread sets the flag, put a fence (fence.acq_rel.gpu; in CUDA __threadfence()), or set "
+        "the flag with .release.gpu"
+    )
+    fix = beside(store, "after", FENCE)
+    if what == EAGER:
+        lacks = "nothing orders the two reads"
+        help = f"after line {flag.line} put a fence (fence.acq_rel.gpu; in CUDA __threadfence()), or read the flag with .acquire.gpu"
+        fix = beside(op, "before", FENCE)
     return Finding(
         "race-global",
-        f"{op.opcode} takes what CTA {cta} has stored at {row[3]:#x} to be there because of the flag that {flag.opcode} of line {flag.line} has "
-        "read, but nothing orders that store and the flag's",
+        f"{op.opcode} takes what CTA {cta_of(row[7] // warps)} has stored at {row[3]:#x} to be there because of the flag that {flag.opcode} of line "
+        f"{flag.line} has read, but {lacks}",
         op.line, op.column, len(op.opcode), level="warning", count=count, warp=row[5],
         labels=(Label.at(store, "stored here"), Label.at(flag, "the flag is seen here")),
         notes=("volatile and relaxed accesses are no race, and their order is not that of other threads: the value may be the one before",),
-        help=f"after line {store.line}, and after a barrier if another thread sets the flag, put a fence (fence.acq_rel.gpu; in CUDA __threadfence()), or set the flag "
-        "with .release.gpu",
-        fixes=(beside(store, "after", "fence.acq_rel.gpu;"),),
+        help=help, fixes=(fix,),
     )  # fmt: skip
+
+
+def leads_at_once(program: Program, flag: Op, read: Op) -> bool:
+    """Whether a way leads from one operation to another past none at which threads meet: a barrier is taken for enough."""
+    successors, seen = control_flow(program).successors, set[int]()
+    rest = [
+        (number, ops)
+        for number, block in enumerate(program.blocks)
+        if flag in block
+        for ops in [block[block.index(flag) + 1 :]]
+    ]
+    while rest:
+        number, ops = rest.pop()
+        for op in ops:
+            if op is read:
+                return True
+            if _is_meeting(op):
+                break
+        else:
+            rest += [(each, program.blocks[each]) for each in successors[number] if each not in seen]
+            seen.update(successors[number])
+    return False
+
+
+def _is_meeting(op: Op) -> bool:
+    """Whether threads meet there and order memory: of what the lanes of a warp do together, at bar.warp.sync alone."""
+    of = op.synchronises
+    if of is None or op.fence is not None or of.role in (Role.COMMIT, Role.COUNT):
+        return False
+    return of.mechanism is not Mechanism.WARP or not op.destinations

@@ -12,9 +12,12 @@ from dataclasses import replace
 from ptxsim.checks.echoes import without_echoes
 from ptxsim.diagnostic import DOUBTFUL, Finding
 from ptxsim.engine.analysis.interplay import warps_tell
+from ptxsim.engine.program.operation import Program
 from ptxsim.engine.turns import Limits
 from ptxsim.machine.state import Machine
 from ptxsim.session.launch import Launch
+from ptxsim.session.options import LaunchOptions
+from ptxsim.session.run import Run
 
 MOST = 20_000  # warp instructions that further passes take in all, of about a tenth of a second
 LONGER = 8  # each may take so many times as long as the first: who waits asks again
@@ -29,6 +32,13 @@ def is_worth_it(launch: Launch, first: Machine, findings: Sequence[Finding]) -> 
         return False
     found_nothing = first.stopped_at is None and all(finding.level == "note" for finding in findings)
     return found_nothing and first.warp_instructions <= MOST and warps_tell(launch.program)
+
+
+def other_seeds(program: Program, options: LaunchOptions, first: Run) -> range:
+    """The seeds under which the results of a launch are looked at again, in which nothing was found; none if it has one order or is large."""
+    if options.seed or not warps_tell(program) or first.stopped_at is not None or not first.warp_instructions:
+        return range(0)
+    return SEEDS[: MOST // first.warp_instructions]
 
 
 def on_another_schedule(launch: Launch, first: Machine, look: Pass) -> list[Finding]:

@@ -202,6 +202,8 @@ class _Launch:
                     differing[name] = depends(name, first[1][name], values[name], (seeds[0], seed), self._writers(run))
         assert first is not None
         run, values = first
+        if len(seeds) == 1 and not unmet and all(finding.level == "note" for finding in findings.values()):
+            unmet = self._unmet_on_others(run)
         found = [finding if finding.source else finding.of(self.source) for finding in findings.values()]
         if not unmet and all(finding.level != "error" for finding in found):  # else that is why
             found += [differing[name].at(self._place_of(name)).of(self.written) for name in sorted(differing)]
@@ -209,6 +211,28 @@ class _Launch:
         left += [finding.of(self.written) for place in sorted(unmet) for finding in unmet[place]]
         checked = len(self.directives.values) + len(self.directives.findings)
         return FileRun(self.source, run, left, expected, values, checked, self._look(run), seeds)
+
+    def _unmet_on_others(self, first: Run) -> dict[int, list[Finding]]:
+        """What is wrong with results on other schedules, of a small launch whose warps can tell in which order they run."""
+        from ptxsim.session.inspect.interleaved import other_seeds
+
+        options = replace(self._launch_options(), checks="none", banks=False, profile=0, progress=None)
+        judged = {
+            place: value
+            for place, value in enumerate(self.directives.values)
+            if not value.comparison.names & set(METRICS)
+        }
+        found: dict[int, list[Finding]] = {}
+        for seed in other_seeds(self.kernel.program(self.options.target), options, first) if judged else ():
+            values, parameters, prior, _ = self._bound(replace(options, seed=seed))
+            run = self.kernel.run(parameters, replace(options, seed=seed, prior=prior))
+            note = f"on another schedule (--seed {seed})"
+            for place, expectation in judged.items() if run.stopped_at is None else ():
+                if unmet := self._unmet(expectation, run, values):
+                    found[place] = [replace(one, notes=(note, *one.notes)) for one in unmet]
+            if found:
+                break
+        return found
 
     def _written_at(self, finding: Finding) -> Hashable:
         """The line of a finding as its author has written it, one for all copies of a loop."""
