@@ -40,7 +40,6 @@ from ptxsim.checks.order.sites import ACQUIRES, BY_PROXY, LATER, RELEASES, STRON
 from ptxsim.checks.order.state import (
     AGREED,
     AGREED_IN_SHARED,
-    CELLS,
     CTAS,
     EDGES,
     LINE_BITS,
@@ -55,6 +54,7 @@ from ptxsim.checks.order.state import (
     WARPS,
     Order,
 )  # fmt: skip
+from ptxsim.checks.order.whole import fill, is_known
 from ptxsim.jit.body import Array
 from ptxsim.jit.rows import lower_than, lowest_of
 from ptxsim.jit.vectors import blocks_of, lanes_between
@@ -108,6 +108,9 @@ def is_in_order(
         make_room(o, slot)
     elif how & READS:
         settle(o, slot, record["addresses"], int(record["mask"]), int(record["width"]))
+    if how == READS and is_logged and is_known(o, slot, row, record):
+        keep_in_log(o, row, record, EVERY if bits & TOGETHER else 0, False, True)
+        return True
     found = WHOLLY
     if how != READS or not take_known_lines(o, slot, warp, row, record):
         found = take_lines(o, slot, warp, row, record, how)
@@ -116,7 +119,7 @@ def is_in_order(
     if not how & READS:
         take_cells(o, slot, record, warp * LANES, 1)
     elif is_logged:
-        keep_in_log(o, row, record, EVERY if bits & TOGETHER else 0, False)
+        keep_in_log(o, row, record, EVERY if bits & TOGETHER else 0, False, False)
         o.n[LOGGED_APART] += not is_own
     else:
         note_at_once(o, slot, rank, warp, row, record)
@@ -330,17 +333,6 @@ def reads_alone(o: Order, warp: int, at: int, floor: int) -> bool:
     if warps > LANES or one["others"] > floor or max(one["first"], one["second"]) > floor:
         return False
     return EVERY & ~lower_than(o.warps[at], LANES, floor + 1) & ~(1 << warp) == 0
-
-
-def fill(o: Order, slot: int, line: int) -> bool:
-    """Whether all granules of a line have been written since their CTA began, which is remembered."""
-    per_line, place = LINE_BITS - int(o.n[SHIFT]), line // int(o.n[LINES])
-    first = place * int(o.n[CELLS]) + (line - place * int(o.n[LINES]) << per_line)
-    for cell in range(first, min(first + (1 << per_line), (place + 1) * int(o.n[CELLS]))):
-        if o.cells[cell]["written"] <= o.start[slot]:
-            return False
-    o.lines[line]["full"] = o.cluster[slot] + 1
-    return True
 
 
 def may_access(o: Order, slot: int, warp: int, row: int, record: Array) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.checks.order.cells import ANY, NOBODY, OFFSET, first_cell, row_for, way_of
+from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.state import (
     CTAS,
     LINE_BITS,
@@ -12,6 +13,7 @@ from ptxsim.checks.order.state import (
     LOGGED,
     LOGGED_APART,
     NONE,
+    NOTED,
     NOW,
     SHIFT,
     WARPS,
@@ -34,16 +36,38 @@ def make_room(o: Order, slot: int) -> None:
         o.n[LOG_SLOT] = slot
 
 
-def keep_in_log(o: Order, row: int, record: Array, lanes: int, is_anybodys: bool) -> None:
-    """A read or an update, of lanes as one where some are given, else of each for itself; is_anybodys: who reads is not known by lanes."""
+def keep_in_log(o: Order, row: int, record: Array, lanes: int, is_anybodys: bool, late: bool) -> None:
+    """A read or an update, of lanes as one where some are given, else of each for itself; is_anybodys: who reads is not known by lanes;
+    late: it is to be noted at its lines."""
     at = int(o.n[LOGGED])
     o.log[at] = record
     mine = o.log_note[at]
     mine["time"], mine["own"] = o.n[NOW], max(o.floor[row], o.own[row])
     mine["lanes"], mine["together"], mine["again"] = lanes, is_anybodys or lanes != 0, 0
+    mine["late"] = late
     if is_anybodys and lanes == 0:
         supersede(o, at)
+    if not late and o.n[NOTED] == at:
+        o.n[NOTED] = at + 1
     o.n[LOGGED] = at + 1
+
+
+def note_lines(o: Order) -> None:
+    """Note reads of the log at their lines, of the CTA's own shared memory, that have not been."""
+    base, lines, warps = int(o.n[LOG_SLOT] * o.n[LINES]), o.lines, o.warps
+    for number in range(o.n[NOTED], o.n[LOGGED]):
+        record, kept = o.log[number], o.log_note[number]
+        if kept["late"]:
+            rest, time, way = int(record["mask"]), int(kept["time"]), LANES + int(record["warp"]) % LANES
+            while rest:
+                first, touched, part = blocks_of(record["addresses"], rest, int(record["width"]), LINE_BITS)
+                rest &= ~part
+                while touched:
+                    at = base + first + lowest(touched)
+                    touched &= touched - 1
+                    lines[at]["read"] = max(lines[at]["read"], time)
+                    warps[at, way] = max(warps[at, way], time)
+    o.n[NOTED] = o.n[LOGGED]
 
 
 def supersede(o: Order, at: int) -> None:
@@ -127,6 +151,7 @@ def settle(o: Order, slot: int, addresses: Array, mask: int, width: int) -> None
     """Work the log off if an access of lanes may meet one in it."""
     if o.n[LOGGED] == 0 or o.n[LOG_SLOT] != slot:
         return
+    note_lines(o)
     ctas, lines, earliest = int(o.n[CTAS]), int(o.n[LINES]), int(o.log_note[0]["time"])
     for lane in range(LANES):
         if mask >> lane & 1:
@@ -141,6 +166,7 @@ def settle(o: Order, slot: int, addresses: Array, mask: int, width: int) -> None
 
 def work_off(o: Order) -> None:
     """Note the reads and updates of the log at their granules."""
+    note_lines(o)
     slot, shift = int(o.n[LOG_SLOT]), int(o.n[SHIFT])
     start, ctas = int(o.start[slot]), int(o.n[CTAS])
     for number in range(o.n[LOGGED]):
@@ -178,7 +204,7 @@ def work_off(o: Order) -> None:
                     way = way_of(o, slot, rank, warp, row, accesses, owner, since)
                     if way != NONE:
                         note_logged(accesses[way], warp, now, mine, site, max(since, own))
-    o.n[LOGGED], o.n[LOGGED_APART], o.n[LOG_FROM] = 0, 0, o.n[NOW]
+    o.n[LOGGED], o.n[LOGGED_APART], o.n[NOTED], o.n[LOG_FROM] = 0, 0, 0, o.n[NOW]
 
 
 def work_off_apart(o: Order) -> None:

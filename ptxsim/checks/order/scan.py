@@ -55,6 +55,7 @@ from ptxsim.checks.order.state import (
 )  # fmt: skip
 from ptxsim.checks.order.tensors import fence_after, fence_before, free, release_committed, use
 from ptxsim.checks.order.tiles import is_tile_in_order
+from ptxsim.checks.order.whole import change
 from ptxsim.jit.body import Array, body
 from ptxsim.jit.vectors import lanes_between
 from ptxsim.lanes import LANES
@@ -169,6 +170,8 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
                 is_global = space == Space.GLOBAL
                 if not is_global and event >= Event.ASYNC_READ:
                     read_by_copies(o, slot, rank, record, event, bits)
+                if not is_global:
+                    change(o, slot, event, int(record["flags"]), bits)
                 if is_global and o.n[AWAITED]:
                     meet_prior(o, slot, warp, record, event, found)
                 if is_global and len(o.left) and reads_what_is_left(o, record, event, bits):

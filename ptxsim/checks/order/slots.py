@@ -5,9 +5,12 @@ from __future__ import annotations
 from ptxsim.checks.order.clocks import first_row
 from ptxsim.checks.order.state import (
     AWAITED,
+    CHANGED,
     COVERED,
     CTAS,
+    END_WHOLE,
     FAR,
+    FIRST_WHOLE,
     FREE,
     GRANULES,
     INITIALIZED,
@@ -16,6 +19,7 @@ from ptxsim.checks.order.state import (
     LOGGED,
     LOGGED_APART,
     NONE,
+    NOTED,
     NOW,
     OVER,
     PAGE_BITS,
@@ -56,6 +60,7 @@ def begin(o: Order, slot: int, cluster: int) -> None:
     ctas, warps, threads, now = int(o.n[CTAS]), int(o.n[WARPS]), int(o.n[THREADS]), int(o.n[NOW])
     o.cluster[slot], o.relaxed[slot], o.heard_count[slot] = cluster, 0, 0
     drop(o, slot)
+    o.whole[slot, FIRST_WHOLE], o.whole[slot, END_WHOLE], o.whole[slot, CHANGED] = 0, 0, now
     o.start[slot] = -1 if o.n[INITIALIZED] else now
     for rank in range(ctas):
         o.threads[slot, rank] = threads
@@ -86,7 +91,7 @@ def begin(o: Order, slot: int, cluster: int) -> None:
 def drop(o: Order, slot: int) -> None:
     """All threads of a CTA know what is in its log, or it is over."""
     if o.n[LOG_SLOT] == slot:
-        o.n[LOGGED], o.n[LOGGED_APART] = 0, 0
+        o.n[LOGGED], o.n[LOGGED_APART], o.n[NOTED] = 0, 0, 0
 
 
 def end(o: Order, slot: int) -> None:

@@ -33,14 +33,14 @@ from ptxsim.machine.pages import Spare
 (
     NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, THREADS, FREE,
     INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, INITS, PRODUCTS, AGREED_IN_SHARED, PASSES, COVER_SCOPE,
-    TENSOR, LOG_FROM, STRAYED, AWAITED, AWAITS, SIGNALS, BEGUN, HEARS, LOGGED_APART, NUMBERS,
-) = range(42)  # fmt: skip
+    TENSOR, LOG_FROM, STRAYED, AWAITED, AWAITS, SIGNALS, BEGUN, HEARS, LOGGED_APART, NOTED, NUMBERS,
+) = range(43)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
 # of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
 # where there is none (see edges.cover); EDGES: fences so far, and addresses at which something has been released. THREADS: of a CTA; FREE: slots; INITIALIZED: whether
 # shared memory was filled before the launch. LINES: of a CTA's shared memory; LOGGED, LOG_SLOT, LOG_FROM: reads in the log, whose, and since
-# when all reads of lanes are there.
+# when all reads of lanes are there; NOTED: how many of the first have been noted at their lines.
 # PLAIN: every access is judged granule by granule, for tests. GRANULES: pages of global memory that have some.
 # COPIED: the first of the columns of what copies have written that complete on mbarriers, COMPLETIONS for each CTA; then comes that
 # of what such copies have not written yet, which no thread ever knows. INITS: the first of the columns, one for each CTA, of its mbarriers that
@@ -52,6 +52,8 @@ from ptxsim.machine.pages import Spare
 # griddepcontrol.wait and .launch_dependents have been executed, BEGUN: the latter by threads that know of no wait (see dependents).
 # HEARS: whether it is kept what flags say that release nothing (see hearsay).
 
+FIRST_WHOLE, END_WHOLE, CHANGED = range(3)  # of Order.whole
+ALWAYS = 2**31 - 1  # of CHANGED: there are copies to shared memory
 BARRIERS = 16
 RING = 16  # products of a warpgroup whose ends are remembered
 TENSOR_CELLS = 4096  # of the tensor memory of a CTA: 512 columns, 8 groups of rows
@@ -71,7 +73,7 @@ LARGE = 1 << 16  # bytes from which on an array costs memory only where it is to
 BY_SLOT = (
     "start", "threads", "live", "uniform", "row_of", "clock", "floor", "own", "far", "fence_row", "fence_time", "fence_scope",
     "landing", "over", "waits", "landed", "landed_by", "covered_at", "need", "phase", "passing", "come", "came", "pending", "cells",
-    "reads", "updates", "lines", "warps", "tensors", "sent", "relaxed",
+    "reads", "updates", "lines", "warps", "tensors", "sent", "relaxed", "whole",
     "heard", "heard_count", "heard_clock", "heard_far",
 )  # fmt: skip
 BY_LINE, BY_GRANULE = ("far_lines", "far_ways"), ("far_cells", "far_reads", "far_updates")  # of global memory
@@ -105,8 +107,10 @@ PUBLISHED = record(("fenced", "i4"), ("before", "i4"), ("synced", "i4"), ("cover
 # Lanes of a warp that have accessed a granule, none: one of the lanes.
 ACCESS = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"))
 # Of a read in the log: when it was, and what its warp knew of itself; together: `lanes` of the warp read it all, or none that is
-# known; else each lane reads for itself. again: a later one of the log says the same.
-LOGGED_READ = record(("time", "i4"), ("own", "i4"), ("lanes", "u4"), ("together", "i4"), ("again", "i4"))
+# known; else each lane reads for itself. again: a later one of the log says the same. late: it has not been noted at its lines.
+LOGGED_READ = record(
+    ("time", "i4"), ("own", "i4"), ("lanes", "u4"), ("together", "i4"), ("again", "i4"), ("late", "i4")
+)
 # Of some cells of tensor memory: which warp last used them, when, with which lanes, where, and whether by the tensor core.
 USE = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"), ("core", "i4"))
 # Of copies out of the shared memory of a CTA that complete on mbarriers: bytes that they have yet to read, when the last was over, where.
@@ -164,6 +168,7 @@ class Arrays(NamedTuple):
     updates: Array
     lines: Array  # by slot, rank and line
     warps: Array  # the same: when each warp, or those that share its place modulo LANES, last wrote there; then read, then updated
+    whole: Array  # by slot: lines of shared memory, from the first to before the second all known to be full, and when anything was last done there but to read
     tensors: Array  # by slot, rank, cell of tensor memory, and: the last write, then the last read of each warp of the cluster
     log: Array  # reads of shared memory that have not been noted yet (see lines)
     log_note: Array
@@ -260,7 +265,7 @@ def begin(
         zeros((slots, threads if covers else 0), np.int32), zeros((slots, threads), np.int32), zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32), zeros((slots, barrier_rows(ctas)), np.int32), zeros((slots, barrier_rows(ctas)), np.int32),
         zeros((slots, all_warps), np.int32),
         zeros(granules, CELL), zeros((granules, ways), ACCESS), zeros((granules, ways if strong[0] else 0), ACCESS),
-        zeros(slots * ctas * lines, LINE), zeros((slots * ctas * lines, 3 * LANES), np.int32), zeros((slots * ctas * TENSOR_CELLS if tensors else 0, 1 + all_warps), USE), zeros(LOG, RECORD), zeros(LOG, LOGGED_READ), zeros(LOG, np.int32),
+        zeros(slots * ctas * lines, LINE), zeros((slots * ctas * lines, 3 * LANES), np.int32), zeros((slots, 3), np.int32), zeros((slots * ctas * TENSOR_CELLS if tensors else 0, 1 + all_warps), USE), zeros(LOG, RECORD), zeros(LOG, LOGGED_READ), zeros(LOG, np.int32),
         np.full(2 * PAGES_AT_FIRST, NONE, np.int64), zeros(2 * PAGES_AT_FIRST, np.int32), zeros(many, CELL), zeros((many, FAR_WAYS), ACCESS),
         zeros((many, FAR_WAYS if strong[1] else 0), ACCESS), zeros(far_lines, LINE), zeros((far_lines, 2), WAY),
         np.full(PAGES_AT_FIRST, NONE, np.int32), zeros(4 * MARGIN, ENTRY), zeros((4 * MARGIN, units), np.int32),

@@ -63,7 +63,7 @@ def send(o: Order, slot: int, warp: int, record: Array, lane: int) -> bool:
     found = take_lines(o, slot, warp, row, record, READS)
     if found == UNKNOWN or (found == PARTLY and not is_written(o, slot, record)):
         return False
-    keep_in_log(o, row, record, 1 << lane, False)
+    keep_in_log(o, row, record, 1 << lane, False, False)
     return True
 
 
@@ -73,7 +73,7 @@ def end_reads(o: Order, slot: int, warp: int, record: Array) -> bool:
     make_room(o, slot)
     if take_lines(o, slot, warp, row, record, READS | OVER) == UNKNOWN:
         return False
-    keep_in_log(o, row, record, 0, True)
+    keep_in_log(o, row, record, 0, True, False)
     return True
 
 
