@@ -23,7 +23,6 @@ from ptxsim.lanes import LANES
 from ptxsim.layout.banks import KINDS
 from ptxsim.layout.fragments import dimensions
 from ptxsim.machine.event import Event, Observer, Space
-from ptxsim.machine.memory import RANK_SHIFT
 
 _COUNTED = np.array(KIND_OF_EVENT) != NOTHING
 _CODES = {"leader": LEADER, "elsewhere": ELSEWHERE, **{kind: code for code, kind in enumerate(KINDS)}}
@@ -80,10 +79,11 @@ class BankCounter(Observer):
         cluster: tuple[int, int, int] = (1, 1, 1),
     ) -> None:  # fmt: skip
         """`keep`: all registers are looked at at the end. grid, cluster: their shapes."""
-        self._homes = Homes(grid, cluster)
         self._program = program
         assembled = assembled_accesses(program, keep)
-        self.state = Tallies.of(len(program.ops), {site: _CODES[how] for site, how in assembled.items()})
+        codes = {site: _CODES[how] for site, how in assembled.items()}
+        ranks = Homes(grid, cluster).ranks() if cluster != (1, 1, 1) else np.zeros(0, np.uint8)
+        self.state = Tallies.of(len(program.ops), codes, ranks)
         self.tallies: dict[int, Tally] = {}
         self.outer: dict[int, GlobalTally] = {}
         self._consumer: Standing | None = None
@@ -102,12 +102,10 @@ class BankCounter(Observer):
             for site in records["site"][records["event"] == Event.MMA].tolist():
                 if site in self._products:
                     self._products_done[site] += 1
-        if self._homes.cluster != (1, 1, 1):
-            records = _near(records, self._homes)
         tally.form(int(_COUNTED[records["event"]].sum()))(records, 0, self.state)
 
     def consumer(self, records: np.ndarray) -> Standing | None:
-        if self._consumer is None and not self._products and self._homes.cluster == (1, 1, 1):
+        if self._consumer is None and not self._products:
             self._consumer = standing(tally.form(0), (records, 0, self.state))
         return self._consumer
 
@@ -138,23 +136,6 @@ class BankCounter(Observer):
         kept = kept[kept["count"] > 0]
         executions = zip([row.tobytes() for row in kept["addresses"]], kept["mask"].tolist())
         return dict(zip(executions, kept["count"].tolist()))
-
-
-def _near(records: np.ndarray, homes: Homes) -> np.ndarray:
-    """Without accesses to the shared memory of other CTAs, which are counted as none; an atomic there is one wavefront.
-
-    Measured on an H200 with clusters of two (tests/data/wavefronts.json.gz).
-    """
-    first = np.bitwise_count((records["mask"] & -records["mask"].astype(np.int64)) - 1)
-    rank = records["addresses"][np.arange(len(records)), first & 31] >> np.uint64(RANK_SHIFT)
-    far = (records["space"] == Space.SHARED) & _COUNTED[records["event"]]
-    far &= rank != homes.places(records["cta"].astype(np.int64))[0].astype(np.uint64)
-    atomic = np.isin(records["event"], (Event.ATOMIC, Event.CAS, Event.REDUCE))
-    records = records.copy()
-    one = records["mask"] & -records["mask"].astype(np.int64).astype(np.uint32)
-    records["mask"] = np.where(far, one, records["mask"])
-    near: np.ndarray = records.take(np.flatnonzero(~far | atomic))
-    return near
 
 
 def product_wavefronts(program: Program) -> dict[int, int]:

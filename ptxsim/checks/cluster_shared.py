@@ -21,7 +21,7 @@ class Homes:
 
     def rank(self, cta: int) -> int:
         """The rank of one CTA, by its linear index."""
-        return int(self.places(np.array([cta]))[0][0])
+        return int(self.places(cta)[0])
 
     def number(self, cta: Any) -> Any:
         """The numbers of CTAs' clusters, in the order of the grid."""
@@ -43,12 +43,17 @@ class Homes:
         found: np.ndarray = (self.number(ctas) * self.size + self.places(ctas)[0]).astype(np.int32)
         return found
 
+    def ranks(self) -> np.ndarray:
+        """Of every CTA of the grid, by its linear index: its rank in its cluster."""
+        found: np.ndarray = self.places(np.arange(np.prod(self.grid)))[0].astype(np.uint8)
+        return found
+
     def at(self, base: Any, rank: Any) -> Any:
         """Linear indices of the CTAs of these ranks, numbers or arrays; `base`: those of rank 0."""
         cx, cy, _ = self.cluster
         return base + rank % cx + self.grid[0] * (rank // cx % cy + self.grid[1] * (rank // (cx * cy)))
 
-    def places(self, cta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def places(self, cta: Any) -> tuple[Any, Any]:
         """Rank in its cluster of each CTA (by linear index), and the linear index of rank 0."""
         gx, gy, _ = self.grid
         cx, cy, cz = self.cluster

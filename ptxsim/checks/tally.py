@@ -11,6 +11,7 @@ from ptxsim.jit.vectors import are_moved, blocks_of
 from ptxsim.lanes import LANES
 from ptxsim.layout.wavefronts import AccessKind, cost, sectors_and_lines
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MORE, FLAG_READ, Event, Space
+from ptxsim.machine.memory import RANK_SHIFT
 
 NOTHING = -1  # an event that is not counted; a site whose accesses are counted as their events say
 LEADER, ELSEWHERE = len(AccessKind), len(AccessKind) + 1  # an atomic of one lane; counted nowhere
@@ -56,13 +57,15 @@ class Tallies(NamedTuple):
     last: Array  # (SHARED or GLOBAL, site); loops repeat an execution, moved by whole lines or words
     kept: Array  # (site, SLOTS): different executions of shared accesses, by hash
     sites: Array
+    ranks: Array  # of each CTA in its cluster; none, where there are no clusters
 
     @classmethod
-    def of(cls, sites: int, lowered: dict[int, int]) -> Tallies:
-        """Of a program before it runs. lowered: what accesses of some sites are counted as."""
+    def of(cls, sites: int, lowered: dict[int, int], ranks: np.ndarray | None = None) -> Tallies:
+        """Of a program before it runs. lowered: what accesses of some sites are counted as; ranks: as above."""
         found = cls(
-            np.zeros((2, sites), SUM), np.zeros((2, sites), LAST), np.zeros((sites, SLOTS), KEPT), np.zeros(sites, SITE)
-        )
+            np.zeros((2, sites), SUM), np.zeros((2, sites), LAST), np.zeros((sites, SLOTS), KEPT), np.zeros(sites, SITE),
+            np.zeros(0, np.uint8) if ranks is None else ranks,
+        )  # fmt: skip
         found.last["kind"] = found.sites["how"] = NOTHING
         for site, how in lowered.items():
             found.sites[site]["how"] = how
@@ -86,6 +89,11 @@ def tally(records: Array, first: int, t: Tallies) -> int:
         how = int(site["how"])
         addresses = record["addresses"]
         if where == SHARED:
+            if len(t.ranks) and mask and int(addresses[lowest(mask)]) >> RANK_SHIFT != t.ranks[record["cta"]]:
+                # Another CTA's: no wavefront, and one of an atomic (measured on an H200 with clusters of two: tests/data/wavefronts.json.gz).
+                if not Event.ATOMIC <= record["event"] <= Event.REDUCE:
+                    continue
+                mask &= -mask
             if how == ELSEWHERE:
                 continue
             if how == LEADER:
@@ -152,6 +160,10 @@ def tally(records: Array, first: int, t: Tallies) -> int:
             total["width"], total["mask"] = width, mask
             total["addresses"] = addresses
     return len(records)
+
+
+def lowest(lanes: int) -> int:
+    return ((lanes & -lanes) - 1).bit_count()
 
 
 def near_each_other(addresses: Array, mask: int) -> tuple[int, int]:

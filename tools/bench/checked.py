@@ -25,10 +25,14 @@ def main() -> None:
     name, checks = ("banks", "none") if options.banks else ("all", "all")
     ratios = []
     print(f"{'':26}{'warp instr.':>12}{'none, s':>10}{name + ', s':>10}{'ratio':>8}{name + ', M/s':>12}")
+    is_warm = False
     for folder in options.folders:
         for launch in json.loads((folder / "kernels.json").read_text()):
             if options.launches and launch["id"] not in options.launches:
                 continue
+            if not is_warm:  # what a process does in Python at first, until machine code is worth loading
+                measure(folder, launch, checks, 2 * options.rounds, banks=options.banks or None)
+                is_warm = True
             run, plain = measure(folder, launch, "none", options.rounds)
             _, looked = measure(folder, launch, checks, options.rounds, banks=options.banks or None)
             ratios.append(looked / plain)
