@@ -120,9 +120,9 @@ class TensorMapChecker(Observer):
         self.used: set[int] = set()  # lines
         self.synced = np.zeros(WARPS, np.int64)
         # When threads of CTAs have published what they knew, for their CTA (False) and for other CTAs, and when they had last met others by
-        # then; when they have acquired lines.
+        # then; when CTAs have last acquired lines. Who knows of that is found by order.
         self.released: dict[tuple[int, bool], dict[tuple[int, int], tuple[int, int]]] = {}
-        self.acquired: dict[tuple[int, int, bool], dict[tuple[int, int], int]] = {}
+        self.acquired: dict[tuple[int, int, bool], int] = {}
         self.problems: dict[tuple[int, int, str], int] = {}
 
     def consume(self, records: np.ndarray) -> None:
@@ -140,7 +140,7 @@ class TensorMapChecker(Observer):
             if record["event"] == Event.FENCE:
                 self._fence(cta, threads, *addresses[:3])
             else:
-                self._use(cta, int(record["site"]), {thread: addresses[thread[1]] for thread in threads})
+                self._use(cta, int(record["site"]), [addresses[lane] for _, lane in threads])
             self.time += 1
             at += 1
 
@@ -165,9 +165,7 @@ class TensorMapChecker(Observer):
                 for thread in threads:
                     by_thread[thread] = self.time, int(self.synced[place_of_warp(cta, thread[0])])
             elif proxy == Proxy.TENSORMAP_ACQUIRE:
-                self.acquired.setdefault((cta, address >> LINE_BITS, is_far), {}).update(
-                    dict.fromkeys(threads, self.time)
-                )
+                self.acquired[cta, address >> LINE_BITS, is_far] = self.time
 
     def _has_released(self, row: np.void, is_far: bool) -> bool:
         """Whether who wrote a line has published it, or a thread that has met others since."""
@@ -176,16 +174,8 @@ class TensorMapChecker(Observer):
         itself = all(by_thread.get((int(row["warp"]), lane), (0, 0))[0] >= time for lane in lanes)
         return itself or any(when >= time and synced > time for when, synced in by_thread.values())
 
-    def _has_acquired(self, cta: int, line: int, is_far: bool, thread: tuple[int, int], time: int) -> bool:
-        """Whether a thread knows that it, or another one, has acquired a line since a time: it has waited for others since then."""
-        synced = self.synced[place_of_warp(cta, thread[0])]
-        return any(
-            when >= time and (who == thread or synced > when)
-            for who, when in self.acquired.get((cta, line, is_far), {}).items()
-        )
-
-    def _use(self, cta: int, site: int, addresses: dict[tuple[int, int], int]) -> None:
-        for thread, address in addresses.items():
+    def _use(self, cta: int, site: int, addresses: list[int]) -> None:
+        for address in addresses:
             line = address >> LINE_BITS
             row = self.written[place_of(self.written, line)]
             if not row["line"]:
@@ -195,7 +185,7 @@ class TensorMapChecker(Observer):
             missing, is_far = None, writer != cta
             if not self._has_released(row, is_far):
                 missing = "release"
-            elif not self._has_acquired(cta, line, is_far, thread, time):
+            elif self.acquired.get((cta, line, is_far), 0) < time:
                 missing = "acquire"
             if missing:
                 key = (site, where, missing)

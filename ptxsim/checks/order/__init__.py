@@ -16,6 +16,7 @@ cluster know each other by such rows, what they know of other clusters are snaps
 | barriers; fences, releases and acquires | `barriers`, `edges` |
 | copies that complete on mbarriers, and out of a CTA that may end; what threads know of other copies | `completions`, `departures`, `proxies` |
 | room for CTAs and pages of memory | `slots` |
+| tensor maps that one thread acquires and another uses | `maps` |
 | granules of memory, and who may touch them | `cells` |
 | accesses that the lines they touch show to be in order | `lines` |
 | the same of products, bulk copies and cp.async | `tiles` |

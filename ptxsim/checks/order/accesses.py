@@ -11,6 +11,7 @@ from ptxsim.checks.order.global_lines import spread
 from ptxsim.checks.order.hearsay import take_data
 from ptxsim.checks.order.log import settle
 from ptxsim.checks.order.lost import put_back
+from ptxsim.checks.order.maps import use_map
 from ptxsim.checks.order.proxies import see_copies
 from ptxsim.checks.order.sites import CARRIES, CP_ASYNC, LATER, REDUCES, STRONG, TAKEN, TOGETHER, WARPGROUP
 from ptxsim.checks.order.slots import far_line, place_granules
@@ -91,6 +92,8 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
             o, slot, warp, addresses, mask, width, site, how, together, False, o.cells, o.reads, o.updates, o.lines, copier,
             found,
         )  # fmt: skip
+    if is_global and event == Event.ASYNC_READ and flags & FLAG_TENSORMAP:
+        use_map(o, slot, warp, record, site, found)
     if bits & TAKEN and is_global:
         take_data(o, slot, warp, record, site, found)
     if bits & STRONG and not by_proxy:

@@ -35,8 +35,8 @@ from ptxsim.machine.memory import RANK_SHIFT
 
 (
     RACE, RACE_IN_WARP, UNINITIALIZED, RACE_IN_GLOBAL, MIXED, UNSEEN, UNPUBLISHED, UNWAITED, NOT_CONSTANT, UNMET, FREED, UNFENCED, LEFT,
-    UNLIKE, EARLY, AHEAD, UNAWAITED, HEARSAY, LOST, EAGER,
-) = range(1, 21)  # fmt: skip
+    UNLIKE, EARLY, AHEAD, UNAWAITED, HEARSAY, LOST, EAGER, UNACQUIRED,
+) = range(1, 22)  # fmt: skip
 OFFSET = (1 << RANK_SHIFT) - 1
 OWNER = RANK_SHIFT - LINE_BITS  # from this bit on, the number of a line says whose shared memory it is of
 NOBODY = -1  # wrote what all may read

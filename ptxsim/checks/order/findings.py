@@ -26,6 +26,7 @@ from ptxsim.checks.order.cells import (
     RACE,
     RACE_IN_GLOBAL,
     RACE_IN_WARP,
+    UNACQUIRED,
     UNAWAITED,
     UNFENCED,
     UNINITIALIZED,
@@ -80,7 +81,21 @@ def findings_of(
         read(reader, row)
         for key, (_, row) in problems.items()
         if key[0]
-        not in (UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED, FREED, UNFENCED, LEFT, UNLIKE, EARLY, AHEAD, UNAWAITED, LOST)
+        not in (
+            UNINITIALIZED,
+            MIXED,
+            UNSEEN,
+            UNPUBLISHED,
+            FREED,
+            UNFENCED,
+            LEFT,
+            UNLIKE,
+            EARLY,
+            AHEAD,
+            UNACQUIRED,
+            UNAWAITED,
+            LOST,
+        )
         and not row[8]
         for store, reader in (key[1:], key[:0:-1])
         if writes(program.ops[store])
@@ -135,6 +150,8 @@ def findings_of(
             unseen.setdefault(other, []).append((site, count, row))
         elif what == UNWAITED:
             waits.append((what, site, other))
+        elif what == UNACQUIRED:
+            found.append(objects.unacquired(program, site, other, count, row, warps))
         elif what == LOST:
             found.append(lost(program, site, other, count, row, warps, cta_of, named))
         elif what == HEARSAY or (what == EAGER and leads_at_once(program, program.ops[row[6]], program.ops[site])):

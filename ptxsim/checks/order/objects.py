@@ -73,6 +73,16 @@ def unmet(program: Program, site: int, count: int, row: tuple[int, ...], warps: 
     )  # fmt: skip
 
 
+def unacquired(program: Program, site: int, other: int, count: int, row: tuple[int, ...], warps: int) -> Finding:
+    op, write = program.ops[site], program.ops[other]
+    return Finding(
+        "tensormap-fence",
+        f"{op.name} uses a tensor map that warp {row[7] % warps} has acquired since it was changed, and nothing orders its fence and this use",
+        op.line, op.column, len(op.opcode), count=count, warp=row[5], lane=row[6], labels=(Label.at(write, "changed here"),),
+        help="let the thread that begins the copy acquire the map itself, or meet the one that does after its fence (bar.warp.sync, bar.sync)",
+    )  # fmt: skip
+
+
 def unlike(program: Program, site: int, other: int, count: int, row: tuple[int, ...]) -> Finding:
     vote, op = sorted(
         (program.ops[site], program.ops[other]), key=lambda each: not site_bits(program)[each.site] & VOTES

@@ -25,6 +25,7 @@ from ptxsim.checks.order.edges import acquire_at, fence, release_at, same_addres
 from ptxsim.checks.order.entries import entry_at, forget, go_on, owner_of
 from ptxsim.checks.order.lines import is_in_order
 from ptxsim.checks.order.log import work_off_apart
+from ptxsim.checks.order.maps import acquire_map
 from ptxsim.checks.order.proxies import publish, see_copies, waited
 from ptxsim.checks.order.sites import ACQUIRES, ARRIVES, COVERS, IGNORED, INITIALIZES, RELEASES, SCOPE, STRONG
 from ptxsim.checks.order.slots import admit, end
@@ -136,6 +137,7 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
                 fence(o, slot, warp, mask, scope, False, True, False)
             elif proxy == Proxy.TENSORMAP_ACQUIRE:
                 fence(o, slot, warp, mask, scope, True, False, False)
+                acquire_map(o, slot, warp, mask, int(addresses[2]))
             elif proxy == Proxy.DEPENDENTS:
                 signal(o, slot, rank, warp, mask)
             elif proxy == Proxy.PREREQUISITES:

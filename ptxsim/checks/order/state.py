@@ -65,6 +65,7 @@ LINE_BITS, PAGE_LINES = 7, 7  # bytes of a line, lines of a page of global memor
 PAGE_BITS = LINE_BITS + PAGE_LINES
 HOLDS_READS, HOLDS_WRITE = 1, 2  # of a line of global memory that says what has been done to it, and not its granules
 HEARD = 256  # flags that threads of a cluster have seen of late
+MAPS = 64  # tensor maps that warps of a cluster have acquired of late
 LOG = 2048  # reads of shared memory in the log
 NEAR_WAYS, FAR_WAYS = 2, 2  # places for accesses from other CTAs of a cluster; per granule of global memory
 MARGIN = 80  # free places with which a record can be worked off
@@ -74,7 +75,7 @@ BY_SLOT = (
     "start", "threads", "live", "uniform", "row_of", "clock", "floor", "own", "far", "fence_row", "fence_time", "fence_scope",
     "landing", "over", "waits", "landed", "landed_by", "covered_at", "need", "phase", "passing", "come", "came", "pending", "cells",
     "reads", "updates", "lines", "warps", "tensors", "sent", "relaxed", "whole",
-    "heard", "heard_count", "heard_clock", "heard_far",
+    "heard", "heard_count", "heard_clock", "heard_far", "maps", "map_count",
 )  # fmt: skip
 BY_LINE, BY_GRANULE = ("far_lines", "far_ways"), ("far_cells", "far_reads", "far_updates")  # of global memory
 PAGES_AT_FIRST, GRANULES_AT_FIRST = 2048, 2048  # pages of global memory, and those with granules
@@ -117,6 +118,8 @@ USE = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"), ("
 SENT = record(("bytes", "i8"), ("time", "i4"), ("site", "i4"))
 # A flag that a thread has seen: which thread, when and where, the entry of what is said there, and when that was.
 SEEN = record(("unit", "i4"), ("time", "i4"), ("site", "i4"), ("place", "i4"), ("said", "i4"))
+# A tensor map (the number of its line) that lanes of a warp have acquired: when first, and when last.
+ACQUIRED = record(("line", "i8"), ("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("latest", "i4"))
 # What has been released at an address: for whom, when a chain of writes that hand it on was last continued, by threads of which
 # cluster (home) and by which CTA; its row, and a snapshot of that; mixed: threads of several clusters have released there.
 ENTRY = record(
@@ -195,6 +198,8 @@ class Arrays(NamedTuple):
     heard_count: Array  # by slot: how many
     heard_clock: Array  # by slot and flag: what its writers knew and had done; then what the reader may know by a fence
     heard_far: Array
+    maps: Array  # by slot: tensor maps that its threads have acquired (see maps)
+    map_count: Array  # by slot: how many
     published: Array  # by thread of the grid, as granules of global memory name it, if COPYING
 
 
@@ -273,6 +278,7 @@ def begin(
         zeros(LANES, np.int32), np.zeros((0, 2), np.int64) if left is None else left,
         np.full(grid if signals else 0, UNSIGNALLED, np.int32), np.zeros((0, 6), np.int64) if prior is None else prior, np.zeros((0, 3), np.int64) if grids is None else grids,
         zeros((slots, heard), SEEN), zeros(slots, np.int32), zeros((slots * 2 * heard, units), np.int32), zeros((slots * 2 * heard, columns), np.int32),
+        zeros((slots, MAPS), ACQUIRED), zeros(slots, np.int32),
         zeros(clusters * units if n[COPYING] else 1, PUBLISHED),
     )  # fmt: skip
 
