@@ -269,5 +269,80 @@ out:
   ret i1 %some
 }}
 """
+
+
+class _Different(Operation):
+    """`different(numbers, lanes, shift)`: how many different numbers >> shift some lanes have."""
+
+    def __call__(self, numbers: Numbers, lanes: int, shift: int) -> int:
+        return len({int(numbers[lane]) >> shift for lane in range(LANES) if lanes >> lane & 1})
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        numbers, *rest = arguments
+        lanes, shift = (at.convert(each, INT).parts[0] for each in rest)
+        at.unit.declare("different", _DIFFERENT)
+        return Value(INT, (at.let(f"call i64 @different(ptr {_place(at, numbers)}, i64 {lanes}, i64 {shift})"),))
+
+
+# A lane counts if none before it has its number. Where all numbers agree in their upper halves, which is looked at first, the lower ones are
+# compared, which takes half the instructions.
+_DIFFERENT = (
+    "".join(
+        f"""
+define internal i64 @different.{bits}(ptr %numbers, <{LANES} x i{bits}> %all, i64 %lanes, i64 %shift) {{
+entry:
+  %word = trunc i64 %lanes to i{LANES}
+  br label %next
+next:
+  %lane = phi i{LANES} [ 0, %entry ], [ %after, %next ]
+  %count = phi i64 [ 0, %entry ], [ %more, %next ]
+  %place = getelementptr i64, ptr %numbers, i{LANES} %lane
+  %number = load i64, ptr %place, align 8
+  %shifted = lshr i64 %number, %shift
+  %own = {narrow} %shifted{to}
+  %one = insertelement <{LANES} x i{bits}> poison, i{bits} %own, i64 0
+  %same = shufflevector <{LANES} x i{bits}> %one, <{LANES} x i{bits}> poison, <{LANES} x i32> zeroinitializer
+  %equal = icmp eq <{LANES} x i{bits}> %all, %same
+  %found = bitcast <{LANES} x i1> %equal to i{LANES}
+  %bit = shl i{LANES} 1, %lane
+  %below = sub i{LANES} %bit, 1
+  %before = and i{LANES} %found, %below
+  %there = and i{LANES} %before, %word
+  %active = and i{LANES} %word, %bit
+  %is.first = icmp eq i{LANES} %there, 0
+  %is.active = icmp ne i{LANES} %active, 0
+  %counts = and i1 %is.first, %is.active
+  %as.number = zext i1 %counts to i64
+  %more = add i64 %count, %as.number
+  %after = add i{LANES} %lane, 1
+  %go = icmp ult i{LANES} %after, {LANES}
+  br i1 %go, label %next, label %out
+out:
+  ret i64 %more
+}}
+"""
+        for bits, narrow, to in ((32, "trunc i64", " to i32"), (64, "add i64", ", 0"))
+    )
+    + f"""
+define internal i64 @different(ptr %numbers, i64 %lanes, i64 %shift) {{
+entry:
+  %given = load {_VECTOR}, ptr %numbers, align 8{_all("%shift", "by")}
+  %shifted = lshr {_VECTOR} %given, %by
+  %upper = lshr {_VECTOR} %shifted, splat (i64 32)
+  %one = extractelement {_VECTOR} %upper, i64 0{_all("%one", "same")}
+  %differ = icmp ne {_VECTOR} %upper, %same
+  %word = bitcast <{LANES} x i1> %differ to i{LANES}
+  %alike = icmp eq i{LANES} %word, 0
+  br i1 %alike, label %halves, label %wholes
+halves:
+  %half = trunc {_VECTOR} %shifted to <{LANES} x i32>
+  %few = call i64 @different.32(ptr %numbers, <{LANES} x i32> %half, i64 %lanes, i64 %shift)
+  ret i64 %few
+wholes:
+  %many = call i64 @different.64(ptr %numbers, {_VECTOR} %shifted, i64 %lanes, i64 %shift)
+  ret i64 %many
+}}
+"""
+)
 are_in_steps, lanes_between, are_moved, most_bits = _AreInSteps(), _LanesBetween(), _AreMoved(), _MostBits()
-blocks_of, meet_others = _BlocksOf(), _MeetOthers()
+blocks_of, meet_others, different = _BlocksOf(), _MeetOthers(), _Different()

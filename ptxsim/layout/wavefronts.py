@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from ptxsim.jit.body import Array, Numbers, body
-from ptxsim.jit.vectors import most_bits
+from ptxsim.jit.vectors import different, most_bits
 from ptxsim.lanes import LANES
 from ptxsim.layout.atomic_loops import tries
 from ptxsim.layout.cp_async_wavefronts import copy_wavefronts
@@ -17,7 +17,6 @@ from ptxsim.layout.l1_tag_banks import TAG_BANKS, tag_bank
 
 BANKS = 32
 FAR = 1 << 62
-PLACES = 2 * LANES  # of a hash table of lanes
 WORDS = 4 * LANES  # that a warp accesses at once at most
 ROWS = 63  # as many as the bits of a number that has no sign
 
@@ -195,35 +194,15 @@ def loop_cost(kind: int, address: Numbers, mask: int, words: int) -> tuple[int, 
     return max(1, wavefronts), conflicts, max(1, ideal), max(1, wavefronts)
 
 
-def distinct(address: Numbers, mask: int, shift: int) -> int:
-    """How many different values of address >> shift the active lanes have."""
-    seen = [0] * PLACES  # by hash, each plus one
-    total, before = 0, -1
-    for lane in range(LANES):
-        if not mask >> lane & 1:
-            continue
-        value = address[lane] >> shift
-        if value == before:  # often the lane before has the same
-            continue
-        before = value
-        place = (value ^ value >> 6 ^ value >> 12) % PLACES
-        while seen[place] != 0 and seen[place] != value + 1:
-            place = (place + 1) % PLACES
-        if seen[place] == 0:
-            seen[place] = value + 1
-            total += 1
-    return total
-
-
 def sectors_and_lines(address: Numbers, mask: int, atomic: bool) -> tuple[int, int]:
     """Different sectors of 32 and lines of 128 bytes of an access to global memory. Lanes of an atomic on one word do not merge."""
-    spare = mask.bit_count() - distinct(address, mask, 2) if atomic else 0
-    return distinct(address, mask, 5) + spare, distinct(address, mask, 7) + spare
+    spare = mask.bit_count() - different(address, mask, 2) if atomic else 0
+    return different(address, mask, 5) + spare, different(address, mask, 7) + spare
 
 
 def lookups(address: Numbers, mask: int) -> int:
     """How often L1 looks for lines: the most that any tag bank has to look up."""
-    if distinct(address, mask, 7) < 2:
+    if different(address, mask, 7) < 2:
         return 1
     most = 1
     for bank in range(TAG_BANKS):
@@ -231,7 +210,7 @@ def lookups(address: Numbers, mask: int) -> int:
         for lane in range(LANES):
             if mask >> lane & 1 and tag_bank(address[lane] >> 7) == bank:
                 here |= 1 << lane
-        most = max(most, distinct(address, here, 7))
+        most = max(most, different(address, here, 7))
     return most
 
 
@@ -250,9 +229,12 @@ def costs(kind: int, address: Array, masks: Array, width: int, found: Array) -> 
 @body(enough=300)
 def global_costs(address: Array, masks: Array, width: int, atomic: bool, found: Array) -> None:
     """(sectors, lines, lookups, cycles) of n accesses to global memory, address int64 (n, 32) and masks (n,), into (n, 4)."""
+    lanes = [0] * LANES
     for row in range(len(masks)):
         mask = int(masks[row])
-        sectors, lines = sectors_and_lines(address[row], mask, atomic)
-        looked = lookups(address[row], mask)
-        banked, _ = served(address[row], mask, max(1, width // 4), LANES, True)
+        for lane in range(LANES):
+            lanes[lane] = int(address[row, lane])
+        sectors, lines = sectors_and_lines(lanes, mask, atomic)
+        looked = lookups(lanes, mask)
+        banked, _ = served(lanes, mask, max(1, width // 4), LANES, True)
         found[row, 0], found[row, 1], found[row, 2], found[row, 3] = sectors, lines, looked, max(banked, looked)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ptxsim.jit.body import Array, body
 from ptxsim.jit.rows import fetch, fill, lower_than, lowest_of, raise_to
-from ptxsim.jit.vectors import are_in_steps, are_moved, blocks_of, lanes_between, most_bits
+from ptxsim.jit.vectors import are_in_steps, are_moved, blocks_of, different, lanes_between, most_bits
 from tests.jit.alike import alike
 
 LINE = np.dtype([("lanes", "<u4"), ("numbers", "<u8", (32,))])
@@ -108,3 +108,20 @@ def test_numbers_moved_and_their_bits(seed, distance, lane):
     pairs["numbers"][1, lane] ^= np.uint64(1 << 63)
     (found, most), _ = alike(moved, pairs, distance)
     assert found == 1 and most == max(int(each).bit_count() for each in pairs["others"][0].view(np.uint64))
+
+
+@body
+def differing(lines: Array, shift: int) -> int:
+    return different(lines[0]["numbers"], int(lines[0]["lanes"]), shift)
+
+
+@given(
+    st.integers(0, 2**32 - 1), st.integers(0, 2**32), st.integers(0, 7), st.sampled_from([1, 100, 2000, 2**20, 2**50])
+)
+@settings(deadline=None)
+def test_different_numbers(lanes, seed, shift, most):
+    lines = np.zeros(1, LINE)
+    lines["numbers"], lines["lanes"] = np.random.default_rng(seed).integers(0, most, 32) + 2**48, lanes
+    found, _ = alike(differing, lines, shift)
+    numbers = lines["numbers"][0] >> np.uint64(shift)
+    assert found == len({int(numbers[lane]) for lane in range(32) if lanes >> lane & 1})
