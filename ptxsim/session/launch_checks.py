@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.engine.program.frames import MOST_LOCAL
 from ptxsim.machine.state import Shape, max_shared_bytes, shared_start
 from ptxsim.source import Source
 from ptxsim.spelling import did_you_mean
@@ -17,9 +18,6 @@ from ptxsim.syntax import ast
 from ptxsim.types import Target
 
 LIMITS = {"block": (1024, 1024, 64), "grid": (2**31 - 1, 65535, 65535), "cluster": (16, 16, 16)}
-MOST_LOCAL = (
-    0x80000  # bytes of a thread (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability")
-)
 MOST_CTAS = 1 << 24  # that checks tell apart: some 30 bytes each
 MOST_MEMORY = 256 << 30  # bytes of device memory: more than any GPU has
 CHOICES = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from msgspec.structs import replace
@@ -27,7 +28,8 @@ class FlatBody:
     """A function body without scopes. Names are unique: those that were not carry a suffix `$2`, `$3`, ...
 
     `variables` are the body's own .shared, .local, .param, .global and .const ones, from inner scopes too.
-    `undeclared` are the names that nothing declares, each at its first use (empty unless `strict` was off).
+    `scopes` says in which `{ }` those of inner scopes are: numbers from the outermost on. `undeclared` are the names that nothing
+    declares, each at its first use (empty unless `strict` was off).
     """
 
     statements: tuple[ast.Instruction | ast.Label | ast.Directive, ...]
@@ -36,13 +38,14 @@ class FlatBody:
     targets: Mapping[str, ast.Targets] = field(default_factory=dict)
     prototypes: Mapping[str, ast.Prototype] = field(default_factory=dict)
     undeclared: tuple[Name, ...] = ()
+    scopes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 class _Scope:
-    """Names of one `{ }`: as written to as they will be."""
+    """Names of one `{ }`: as written to as they will be. `path`: numbers of the inner scopes that it is in, and its own."""
 
-    def __init__(self, parent: _Scope | None = None):
-        self.parent = parent
+    def __init__(self, parent: _Scope | None = None, path: tuple[int, ...] = ()):
+        self.parent, self.path = parent, path
         self.names: dict[str, str] = {}
         self.families: dict[str, Variable] = {}
         self.renamed_families: dict[str, str] = {}
@@ -87,6 +90,7 @@ class _Flattener:
         # The registers that a vector register is made of, special ones too.
         self.vectors: dict[str, tuple[str, ...]] = dict(SPECIAL_VECTORS)
         self.variables: list[Variable] = []
+        self.scopes: dict[str, tuple[int, ...]] = {}  # of those in inner scopes
         self.targets: dict[str, ast.Targets] = {}
         self.prototypes: dict[str, ast.Prototype] = {}
         self.ahead: dict[str, Node] = {}  # tables and prototypes that are still to come
@@ -159,6 +163,8 @@ class _Flattener:
             self.registers.add(variable)
         else:
             self.variables.append(variable)
+            if scope.path:
+                self.scopes[flat] = scope.path
 
     def _add_vectors(self, variable: Variable) -> None:
         """A vector register `v` is the registers v.x, v.y, ... PTX ISA, "Vectors as Operands"."""
@@ -218,12 +224,12 @@ class _Flattener:
         """Walk the body with an explicit stack: scopes may be nested deeply."""
         body = self.function.body or ()
         self._declare_labels(self.outer, body)
-        stack = [(self.outer, iter(body))]
+        stack, inner_scopes = [(self.outer, iter(body))], count(1)
         while stack:
             scope, statements = stack[-1]
             for statement in statements:
                 if type(statement) is ast.Block:
-                    inner = _Scope(scope)
+                    inner = _Scope(scope, (*scope.path, next(inner_scopes)))
                     self._declare_labels(inner, statement.statements)
                     stack.append((inner, iter(statement.statements)))
                     break
@@ -390,5 +396,5 @@ def flatten(function: ast.Function, module: ast.Module, *, strict: bool = True) 
         raise PtxError(sorted(findings, key=lambda finding: (finding.line, finding.column)))
     return FlatBody(
         tuple(flattener.statements), flattener.registers, tuple(flattener.variables), flattener.targets,
-        flattener.prototypes, tuple(flattener.undeclared.values()),
+        flattener.prototypes, tuple(flattener.undeclared.values()), flattener.scopes,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.analysis.fma_contraction import contract
 from ptxsim.engine.analysis.late_copies import LateCopies
 from ptxsim.engine.program.bodies import Bodies
+from ptxsim.engine.program.frames import frame_of, stack_bytes
 from ptxsim.engine.program.function_names import FunctionNames
 from ptxsim.engine.program.linkage import SymbolPlace, function_addresses, link
 from ptxsim.engine.program.operand import Address, Operand, Register, StackAddress
@@ -18,7 +19,7 @@ from ptxsim.isa import declaration
 from ptxsim.isa.bind import Binder, Bound
 from ptxsim.isa.facts import Control
 from ptxsim.isa.operand import Value, compatible
-from ptxsim.isa.variable_layout import lay_out, size_of
+from ptxsim.isa.variable_layout import size_of
 from ptxsim.machine.cta import DYNAMIC_STACK
 from ptxsim.machine.memory import FIRST
 from ptxsim.machine.state import max_static_shared_bytes
@@ -85,9 +86,7 @@ class Decoder:
         for op, labels, blocks in self.pending_targets:
             op.targets = tuple(blocks[label] for label in labels)
         contract(self.program)
-        frames = [f.frame for f in self.program.functions.values()]
-        depth = 1 if len(frames) <= 1 else 64
-        self.program.stack_bytes = sum(frames) + (depth - 1) * max(frames, default=0)
+        self.program.stack_bytes = stack_bytes(self.program)
         allocates = any(op.family == "stack" for op in self.program.ops)
         self.program.local_bytes = self.program.stack_bytes + (DYNAMIC_STACK if allocates else 0)
         return self.program
@@ -103,11 +102,7 @@ class _FunctionDecoder:
         self.names = FunctionNames(decoder.bodies.module, function, self.body)
         self.labels: dict[str, int] = {}
         self.late_copies = LateCopies()
-        frame = [v for v in self.body.variables if v.space in ("local", "param")]
-        if not function.is_entry:
-            frame += [v for v in (*function.parameters, *function.returns) if v.space == "param"]
-        self.frame_offsets, end = lay_out(frame)
-        self.frame_bytes = -(-end // 16) * 16
+        self.frame_offsets, self.frame_bytes = frame_of(function, self.body)
         self.registers = Resolver(self.program, self.names, self.symbols, self.frame_offsets)
 
     def decode(self) -> None:
