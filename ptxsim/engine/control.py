@@ -132,7 +132,7 @@ def enter(
         return
     arguments = [fetch(passed, warp, machine) for passed in site.arguments]
     # Registers are static per function: a recursive call saves the ones of the activation below.
-    saved = {slot: warp.registers[slot] for slot in callee.slots}
+    saved = {slot: warp.registers[slot] for slot in callee.slots} if program.is_recursive else {}
     pointer = warp.stack_pointer(program.local_bytes)
     warp.stack[lanes] += np.uint64(caller.frame)
     over = lanes & (warp.stack + np.uint64(callee.frame) > np.uint64(program.stack_bytes))

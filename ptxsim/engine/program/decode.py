@@ -9,7 +9,7 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.analysis.fma_contraction import contract
 from ptxsim.engine.analysis.late_copies import LateCopies
 from ptxsim.engine.program.bodies import Bodies
-from ptxsim.engine.program.frames import frame_of, stack_bytes
+from ptxsim.engine.program.frames import frame_of, measure_stack
 from ptxsim.engine.program.function_names import FunctionNames
 from ptxsim.engine.program.linkage import SymbolPlace, function_addresses, link
 from ptxsim.engine.program.operand import Address, Operand, Register, StackAddress
@@ -86,7 +86,7 @@ class Decoder:
         for op, labels, blocks in self.pending_targets:
             op.targets = tuple(blocks[label] for label in labels)
         contract(self.program)
-        self.program.stack_bytes = stack_bytes(self.program)
+        measure_stack(self.program)
         allocates = any(op.family == "stack" for op in self.program.ops)
         self.program.local_bytes = self.program.stack_bytes + (DYNAMIC_STACK if allocates else 0)
         return self.program

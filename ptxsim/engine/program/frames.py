@@ -37,12 +37,14 @@ def frame_of(function: ast.Function, body: FlatBody) -> tuple[dict[str, int], in
     return offsets, align(max(ends.values()), ALIGNMENT)
 
 
-def stack_bytes(program: Program) -> int:
-    """Bytes for the deepest chain of calls; where functions may call themselves, for DEPTH more, as far as a thread has local memory."""
+def measure_stack(program: Program) -> None:
+    """Room for the deepest chain of calls; where functions may call themselves, for DEPTH more, as far as a thread has local memory."""
     frames = {code.name: code.frame for code in program.functions.values()}
     deepest = _deepest(program.name, frames, _calls(program))
+    program.is_recursive = deepest is None
     whole = sum(frames.values())
-    return max(whole, min(whole + (DEPTH - 1) * max(frames.values()), MOST_LOCAL)) if deepest is None else deepest
+    again = max(whole, min(whole + (DEPTH - 1) * max(frames.values()), MOST_LOCAL))
+    program.stack_bytes = again if deepest is None else deepest
 
 
 def _calls(program: Program) -> dict[str, set[str] | None]:

@@ -186,6 +186,7 @@ class Program:
     functions: dict[str, FunctionCode] = field(default_factory=dict)
     function_addresses: dict[str, int] = field(default_factory=dict)
     stack_bytes: int = 0  # of local memory that is for variables and calls
+    is_recursive: bool = False  # whether a thread may be in a function twice, as far as the calls show
     local_bytes: int = 0  # that and what alloca gives from
     nounroll: set[int] = field(default_factory=set)  # lines of `.pragma "nounroll"`
     facts: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False)
