@@ -244,7 +244,7 @@ def leave(o: Order, slot: int, warp: int, lanes: int, number: int, is_whole: boo
                     o, slot, warp * LANES + lane, passing_row(o, slot, number), int(o.passing[slot, number]) - 1
                 )
     if lanes & o.live[slot, warp] == o.live[slot, warp]:
-        if not is_whole and not is_cluster:
+        if not is_whole and not is_cluster and o.floor[row] < o.own[row]:  # else all have met, and its floor is known
             see_all(o, first_row(o, slot, warp) + int(o.uniform[slot, warp]))
         o.own[first_row(o, slot, warp) + int(o.uniform[slot, warp])] = o.n[NOW]
 
