@@ -109,9 +109,7 @@ class Sms:
         rows["first_warp"] = np.searchsorted(owner, present)
         rows["warps"] = np.bincount(np.searchsorted(present, owner), minlength=len(present))
         numbers = np.arange(len(present))
-        late = numbers - -(-figures.dispatch_most // warps)
-        later = (figures.dispatch_later + figures.dispatch_later_next * late) * min(1.0, self.ctas / figures.sms)
-        rows["start"] = np.maximum(numbers * interval, np.where(late >= 0, later, 0))
+        rows["start"] = numbers * interval
         starts["begin"], starts["end"] = begins, np.append(begins[1:], len(entries))
         m = new_machine(
             code, self.machine.slots, entries, self.trace.lines, rows, starts, objects, p, len(self.program.ops), flags

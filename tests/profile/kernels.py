@@ -29,5 +29,5 @@ def units(machine: MachineProgram, block: int = 0) -> list[str]:
     return [
         op.unit
         for op in machine.blocks[block].ops
-        if op.kind not in (Kind.COPY, Kind.EXIT) and not op.constant and op.unit not in ("s2r", "s2ur")
+        if op.kind not in (Kind.COPY, Kind.EXIT) and not op.constant and op.unit not in ("s2r", "s2r.thread", "s2ur")
     ]

@@ -45,9 +45,20 @@ def begins(body: str, grid: int, block: int) -> list[float]:
     return [begin - found[0] for begin in found]
 
 
-def test_what_goes_beyond_48_warps_of_an_sm_comes_later():
-    _, _, third, fourth = begins(TURNS, 132 * 4, 512)
-    assert third < 150 and fourth > 250
+def test_ctas_begin_at_an_even_pace_up_to_64_warps_of_an_sm():
+    """begins.tsv, u_none: the warps of four CTAs of 512 threads, and of eight of 256, have all begun after 237 and 226 cycles."""
+    four, eight = begins(TURNS, 132 * 4, 512), begins(TURNS, 132 * 8, 256)
+    assert four[3] + 3 * 16 < 237 and eight[7] == pytest.approx(226, rel=0.05)
+
+
+def test_the_thread_s_number_is_read_beside_other_special_registers():
+    """begins.cu, s_uniform3 and s_index2: per warp of a sub-core 32 cycles for LDC, S2UR and two S2R of the CTA, none for that of the thread."""
+    body = "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r1, %r1, %r2, 5; mov.u32 %r2, %ctaid.y; mad.lo.u32 %r1, %r1, %r2, 7; {}"
+    last = "setp.eq.u32 %p1, %r1, 12345678; @%p1 trap;"
+    of_threads = "mov.u32 %r2, %tid.y; add.u32 %r1, %r1, %r2; mov.u32 %r2, %tid.z; add.u32 %r1, %r1, %r2;" + last
+    of_ctas = "mov.u32 %r2, %ctaid.z; mul.lo.u32 %r1, %r1, %r2;" + last
+    plain, threads, ctas = (cycles(body.format(more), 132 * 8, 256).cycles for more in (last, of_threads, of_ctas))
+    assert threads - plain < 60 < ctas - plain
 
 
 def test_ctas_that_have_stored_are_replaced_more_slowly():

@@ -31,6 +31,7 @@ from ptxsim.types import Target, parse_target
 STEP = 8  # registers a thread is given at a time
 RESERVED = 4  # of them: for what no instruction of PTX names
 MARGIN = 7  # the same, with what the assembler leaves free while it puts instructions in order
+PARAMETER = 4  # cycles of the sub-core for a parameter: about every other one ptxas reads as an operand or by ULDC, which take none of LDC's 8
 # Where the constants of a launch have the sizes of CTA and grid, the stack's begin, what describes global memory, and parameters: bytes, on sm_90.
 SIZES, STACK, GLOBAL_MEMORY, PARAMETERS = 0x0, 0x28, 0x208, 0x210
 
@@ -246,7 +247,7 @@ class Lowering(Assembly):
             if not isinstance(address, Address) or address.base is not None:  # which line is not known
                 return [MachineOp("constant", writes, (), op.site)]
             place = PARAMETERS + address.offset - FIRST_PARAMETER
-            return [MachineOp("constant", writes, (), op.site, constant=constant_line(place))]
+            return [MachineOp("constant", writes, (), op.site, constant=constant_line(place), cost=PARAMETER)]
         source = op.sources[0]
         if isinstance(source, Special):
             name = source.name
@@ -254,7 +255,7 @@ class Lowering(Assembly):
                 return [MachineOp("constant", writes, (), op.site, constant=constant_line(SIZES))]
             if name.startswith(("%clock", "%globaltimer")):
                 return [MachineOp("clock", writes, (), op.site)]
-            return [MachineOp("s2ur" if self.is_uniform(op) else "s2r", writes, (), op.site)]
+            return [MachineOp("s2ur" if self.is_uniform(op) else scalar.read_of(name), writes, (), op.site)]
         if names_variable(op):
             return [MachineOp("nothing", writes, (self.shared_base,), op.site, Kind.COPY)]
         return []

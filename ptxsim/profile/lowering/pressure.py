@@ -16,7 +16,7 @@ FULL_OCCUPANCY = 32  # registers a thread may have for 64 warps on an SM
 LOADS_CONSTANTS = 90  # targets from here on have no operand that is a constant in a multiplication of double width
 
 # Units of what reads uniform registers only, or any number of them.
-NO_OPERANDS = ("constant", "s2r", "s2ur", "nothing", "branch", "barrier", "clock", "gmma", "tma")
+NO_OPERANDS = ("constant", "s2r", "s2r.thread", "s2ur", "nothing", "branch", "barrier", "clock", "gmma", "tma")
 ADDENDS = 2  # registers of such a multiplication by a constant
 
 

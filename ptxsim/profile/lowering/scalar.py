@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxsim.engine.program.operand import Constant
+from ptxsim.engine.program.operand import Constant, Special
 from ptxsim.engine.program.operation import Op
 from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly
 from ptxsim.profile.lowering.emulated import SEQUENCES
@@ -45,4 +45,11 @@ def move(assembly: Assembly, op: Op) -> MachineOp:
     """Copies are renamed away; a constant for a register that others write too is an instruction."""
     if reads := assembly.reads(op):
         return MachineOp("nothing", assembly.writes(op), reads, op.site, Kind.COPY)
-    return MachineOp("alu" if isinstance(op.sources[0], Constant) else "s2r", assembly.writes(op), (), op.site)
+    source = op.sources[0]
+    unit = "alu" if isinstance(source, Constant) else read_of(source.name if isinstance(source, Special) else "")
+    return MachineOp(unit, assembly.writes(op), (), op.site)
+
+
+def read_of(special: str) -> str:
+    """The row of the figures of a read of a special register: what threads differ in passes by what the others wait for."""
+    return "s2r.thread" if special.startswith(("%tid", "%laneid")) else "s2r"

@@ -19,7 +19,7 @@ STALLS = (
 )  # fmt: skip
 WAIT, SHORT, LONG, MATH, LG, MIO, BARRIER, MEMBAR, BRANCH, NO_INSTRUCTION, NOT_SELECTED, GMMA, IMC, DRAIN = range(1, 15)
 _REASON = {"global": LONG, "remote": LONG, "shared": SHORT, "shuffle": SHORT, "mufu": SHORT, "convert": SHORT, "find": SHORT, "convert64": SHORT, "constant": IMC,
-           "s2r": SHORT, "s2ur": SHORT, "redux": SHORT, "mbarrier": SHORT, "fence": MEMBAR, "check": SHORT}  # fmt: skip
+           "s2r": SHORT, "s2r.thread": SHORT, "s2ur": SHORT, "redux": SHORT, "mbarrier": SHORT, "fence": MEMBAR, "check": SHORT}  # fmt: skip
 
 
 OP = record(
@@ -194,6 +194,8 @@ def parameters(
     # Half of the lines are in the other half of L2, until one of this half's SMs has read them.
     read = 1 / (1 / read + figures.l2_crossing * (1 - 0.5**together) / together)
 
+    later = started * figures.constant_near_sub * min(3, warps - 1)
+
     def share(alone: float, together: float) -> float:
         return max(alone, together * part)
 
@@ -222,9 +224,10 @@ def parameters(
         "dram_bulk": at_work / figures.dram_bandwidth / readers * copied,
         "dram_write": at_work / figures.dram_bandwidth,
         "dram_turn_now": at_work / figures.dram_turn,
-        "first_launch": figures.first_launch + figures.first_launch_all * started,
-        "constant_near_now": figures.constant_near
-        + started * (figures.start_trip + figures.start_trip_sub * min(4, warps)),
+        "first_constants": figures.first_constants + figures.first_constants_all * started,
+        "constant_near_loaded": figures.constant_near_loaded + figures.constant_near_loaded_all * started,
+        "constant_near_now": figures.constant_near + figures.constant_near_all * started + later,
+        "first_uniform": figures.first_uniform + figures.first_uniform_all * started + later,
         "cold": cold,
         "atomic_cost": max(figures.atomic_alone, at_work / atomics),
     }

@@ -45,8 +45,11 @@ UNITS: dict[str, Unit] = {
     "vote": Unit(Pipe.ALU, 12, 2),
     "uniform": Unit(Pipe.UNIFORM, 9, 2, FITTED),
     "s2r": Unit(Pipe.ADU, 22, 8),
+    "s2r.thread": Unit(
+        Pipe.ADU, 22, 0
+    ),  # of the thread and lane: beside what the others and LDC take (tools/data/dealt, begins.cu)
     "s2ur": Unit(Pipe.ADU, 22, 8),
-    "constant": Unit(Pipe.ADU, 28, 4, FITTED),
+    "constant": Unit(Pipe.ADU, 28, 8, FITTED),
     "clock": Unit(Pipe.ADU, 6, 4),
     "shared": Unit(Pipe.LSU, 23, 2),
     "remote": Unit(Pipe.LSU, 194, 2),  # shared memory of the cluster
@@ -184,15 +187,16 @@ class Figures:
         48  # from the last arrival of the cluster on; arrivals that release wait for their fence before
     )
     launch: float = 28  # from a CTA's start on an SM to its first issue
-    first_launch: float = 60  # more for the first one
-    first_launch_all: float = 17  # and more with all SMs starting
+    first_constants: float = (
+        65  # from there until LDC has the first constants; S2R does not wait for them (tools/data/dealt, begins.cu)
+    )
+    first_constants_all: float = 34  # and more with all SMs starting
+    first_uniform: float = 20  # from then on until ULDC and operands have theirs
+    first_uniform_all: float = 60
     drain: float = 26  # from the last exit to the end of the CTA
     dispatch: float = 23.5  # from one CTA to the next that an SM gets, and per warp of it
     dispatch_warp: float = 1
     dispatch_warp_least: float = 3  # cycles that a warp of a CTA takes at least
-    dispatch_most: int = 48  # warps that an SM is given as fast as it takes them; CTAs after those come later
-    dispatch_later: float = 300  # cycles after the first CTA, and from one of them to the next, with all SMs starting
-    dispatch_later_next: float = 50
     replacement: float = 400  # from the end of a CTA until another comes in its place
     replacement_stored: float = 470  # the same of one that has stored
     turnover: float = 40  # from the first end of a CTA on an SM until it is given further ones at the rate of those that replace others
@@ -201,11 +205,11 @@ class Figures:
     replacement_written: float = 157  # the least of that where they store
     constant_miss: float = 110  # extra for the first read of each line of 64 bytes of constants, one SM alone
     constant_miss_all: float = 115  # the same with all SMs starting
-    constant_near: float = 20  # the same for each line of what comes with the launch, one SM alone
+    constant_near: float = 40  # the same for each line of what comes with the launch
+    constant_near_all: float = 26  # and more with all SMs starting
     constant_near_loaded: float = 38  # the same of LDC, which has a cache of its own
-    # More until that is there in the way of ULDC and operands, with all SMs starting, and for each sub-core that has a warp.
-    start_trip: float = 31
-    start_trip_sub: float = 22
+    constant_near_loaded_all: float = 20  # and more with all SMs starting
+    constant_near_sub: float = 25  # more for each further sub-core that has a warp, with all SMs starting
     constant_address: float = 10.8  # latency for each further address of a warp's indexed constants
     constant_port: float = 2  # cycles of the SM's port for each of them
     constant_line: float = 66  # latency of a line of 64 bytes of indexed constants that the SM has not
@@ -231,7 +235,8 @@ class Figures:
     code_line: float = 12.3  # fetch of 128 bytes of code that no warp of the SM has run, read in advance
     code_near: int = 4  # lines of 128 bytes of code that are there at the start
     code_far: float = 296  # when those after them are at the latest, if the launch before has left them
-    code_trip: float = 76  # until they are for a warp that asks, or what follows an exit that no lane takes
+    code_trip: float = 76  # until they are for a warp that asks
+    code_stay: float = 45  # and what follows an exit that no lane takes
     code_held: int = 32 * 1024  # bytes of code that an SM still has of the launch before
     error: float = 0  # relative, where nothing judges the figures; 0: profile/accuracy.tsv says it
 

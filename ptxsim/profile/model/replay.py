@@ -99,19 +99,27 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
         stays = next < m.warps[w].end and began >= 0 and m.entries[next].object == m.entries[began].object
         if stays:  # no lane has left
             if m.state[0].stayed == 0:
-                m.state[0].stayed = now + p.code_trip
+                m.state[0].stayed = now + p.code_stay
             follow, why = max(follow, m.state[0].stayed), NO_INSTRUCTION
     else:
         follow, why = groups(m, p, w, i, now)
     if m.ops[i].detour > 0 and detours(m, w, i):
         follow, why = max(follow, now + m.ops[i].detour), BRANCH
     if m.ops[i].constant > 0:
-        latency = p.constant_near_now if m.ops[i].constant <= LAUNCHED else p.constant_miss
         own = m.ops[i].pipe == Pipe.ADU  # LDC has a cache of its own
-        if own and m.ops[i].constant <= LAUNCHED:
-            latency = p.constant_near_loaded
-        missing = first_read(m, (m.ops[i].constant & 63) + 64 * own, now, latency)
+        if own and m.ops[i].constant == 1:  # where the stack is, which every kernel reads first
+            there = m.state[0].launched - m.ops[i].latency
+        elif own and m.ops[i].constant <= LAUNCHED:
+            there = max(now, m.state[0].launched) + p.constant_near_loaded
+        elif m.ops[i].constant <= LAUNCHED:
+            there = max(now + p.constant_near_now, m.state[0].launched + p.first_uniform)
+        else:
+            there = max(now, m.state[0].launched) + p.constant_miss
+        missing = first_read(m, (m.ops[i].constant & 63) + 64 * own, now, there)
         done += missing
+        if own and missing > 0:  # no warp ends before
+            c = m.warps[w].cta
+            m.ctas[c].loaded = max(m.ctas[c].loaded, done)
         if missing > 0 and m.ops[i].write_barrier < 0 and m.ops[i].pipe != Pipe.ADU:
             follow, why = follow + missing, IMC
     if m.ops[i].stall > 0:
@@ -239,7 +247,7 @@ def run(m: Machine, parameters: Array, residency: int, until: float) -> float:
         m.ctas[c].left -= 1
         m.ctas[c].stored = max(m.ctas[c].stored, m.warps[w].store)
         if m.ctas[c].left == 0:
-            end = max(max(now, follow), m.ctas[c].stored) + p.drain
+            end = max(max(now, follow), max(m.ctas[c].stored, m.ctas[c].loaded)) + p.drain
             free = end + (p.replacement_stored if m.ctas[c].stored > 0 else p.replacement)
             m.places[m.ctas[c].place].free, m.places[m.ctas[c].place].taken = free, False
             if before.replacing == 0:

@@ -240,7 +240,9 @@ def free_slot(m: Machine, first: int, step: int) -> int:
 def launch(m: Machine, p: Any, c: int, start: float) -> float:
     """Start a CTA: its warps take the free slots of their sub-cores, the first one's being the next with each CTA (tools/data/dealt). Returns
     when it ends, if it has nothing to do, else -1."""
-    begin = start + p.launch + (p.first_launch if c == 0 else 0.0)
+    begin = start + p.launch
+    if c == 0:
+        m.state[0].launched = begin + p.first_constants
     m.ctas[c].left = m.ctas[c].warps
     for k in range(m.ctas[c].warps):
         w = free_slot(m, (c + k) % SUBS, SUBS)

@@ -51,6 +51,7 @@ STATE = record(
     ("coming", "i8"), ("resident", "i8"),  # the next CTA to start; how many are there
     ("finished", "f8"), ("active", "f8"), ("since", "f8"), ("now", "f8"),
     ("replacing", "f8"), ("replaced", "f8"),  # from when on CTAs come in the place of others; until when those that have come take the GPU
+    ("launched", "f8"),  # when the first constants are there that come with the launch
     ("waits", "?"),  # a warp does, for a flag
     ("stores", "i8"), ("stored", "f8"),  # to global memory so far, and when the last was
     ("sending", "f8"), ("place", "i8"),  # until when stores are being sent to L2; where the next line is opened
@@ -64,6 +65,7 @@ CTA = record(
         ("start", "f8"),  # not before
         ("left", "i4"),  # warps that still run
         ("stored", "f8"),  # when its last store has left the SM
+        ("loaded", "f8"),  # when the last constant is there that its warps have asked for
         ("place", "i4"),  # where it is resident
     )  # fmt: skip
 START = record(("begin", "i8"), ("end", "i8"))  # a warp's entries

@@ -97,10 +97,10 @@ def read_registers(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> fl
     return float(max(now + 1, max(m.subs[s].even, m.subs[s].odd) - p.read_queue))
 
 
-def first_read(m: Machine, line: int, now: float, latency: float) -> float:
-    """How much longer a constant takes that no warp, or one a moment ago, has read before."""
+def first_read(m: Machine, line: int, now: float, there: float) -> float:
+    """How much longer a constant takes that no warp, or one a moment ago, has read before; `there`: when it comes if none has."""
     if m.constants[line] == 0:
-        m.constants[line] = now + latency
+        m.constants[line] = max(now, there)
     return max(0.0, float(m.constants[line]) - now)
 
 

@@ -47,7 +47,7 @@ UNIT = {name: unit for unit, names in _UNITS.items() for name in names.split()}
 ACCESSES = (set(_UNITS["global"].split()) | set(_UNITS["shared"].split())) - {"LDGSTS", "CCTL"}
 _STORES = ("ST", "RED", "ATOM")
 _WIDE = ("IMAD.WIDE", "IMAD.HI")
-_CONSTANT = re.compile(r"c\[0x([0-9a-f]+)\]\[0x([0-9a-f]+)\]")
+_CONSTANT = re.compile(r"c\[0x([0-9a-f]+)\]\[(?:0x([0-9a-f]+)|U?RZ)\]")
 BANK_LINES = (
     32  # lines of 64 bytes of constants that are told apart: of the kernel's parameters, and of the other banks
 )
@@ -115,6 +115,8 @@ def unit_of(i: Instruction) -> str:
     if i.name.startswith(_WIDE):
         return i.name[:9].lower().rstrip(".") if i.name.startswith("IMAD.WIDE") else "imad.hi"
     if i.base in UNIT:
+        if i.base == "S2R" and ("SR_TID" in i.operands or "SR_LANEID" in i.operands):
+            return "s2r.thread"
         if i.base in ("F2I", "I2F", "F2F", "FRND") and (".F64" in i.name or "64" in i.name):
             return "convert64"
         if i.base == "MATCH" and ".ALL" in i.name:
@@ -172,9 +174,9 @@ def translated(
     elif _double_width(i) > DOUBLE_WIDTH:
         made.cost = IMMEDIATE_COST
     if match := _CONSTANT.search(i.operands):
-        bank, line = int(match[1], 16), int(match[2], 16) >> 6
+        bank, line = int(match[1], 16), int(match[2] or "0", 16) >> 6
         made.constant = 1 + line % BANK_LINES + (BANK_LINES if bank else 0)
-    if i.base in ("LDC", "ULDC") and "R" in i.operands.split("c[", 1)[-1]:
+    elif i.base in ("LDC", "ULDC"):
         made.kind = Kind.ACCESS
     if i.base == "MEMBAR":
         made.kind, made.unit = Kind.FENCE, "fence"
