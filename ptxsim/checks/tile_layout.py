@@ -16,7 +16,7 @@ import numpy as np
 
 from ptxsim.checks.fragment_order import FragmentOrder
 from ptxsim.checks.tile_rows import MixedRows, came_from, mixed_rows, of_stores, of_tile, rows_of, words_of
-from ptxsim.checks.tile_sources import BULK, MOST_ROWS, SITE, TENSOR, THREADS, TOLD, Tiles, follow
+from ptxsim.checks.tile_sources import BULK, MOST_ROWS, SITE, TENSOR, THREADS, TOLD, WORD, Tiles, follow
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.analysis.copied_loads import copied_loads
 from ptxsim.engine.analysis.fragment_loads import filled_factors
@@ -118,7 +118,7 @@ class TileLayoutChecker(Observer):
         self.writers, self.left, self.most, self.time = writers, PRODUCTS * plan.watched, MOST, 0
         self.state = Tiles(
             self.sites, plan.numbers, np.zeros((warps, plan.loads, LANES), np.int64),
-            np.zeros((warps, plan.loads, LANES), np.int64), self.sources, writers, self.matrices, self.runs,
+            np.zeros((warps, plan.loads, LANES), np.int64), self.sources, writers, self.matrices, self.runs, np.full((units, UNIT // WORD), UNKNOWN, np.int64),
             np.zeros(1, TOLD), np.zeros(MOST_ROWS, np.int64),
         )  # fmt: skip
         self.target, self.numerics, self.order = target, numerics, FragmentOrder()

@@ -31,6 +31,11 @@ NONE, THREADS, TENSOR, BULK = range(4)  # of `copies`
 # The tensor copy that is being told of: its site, rows and their bytes in global memory, its first byte in shared memory; units written.
 TOLD = record(("site", "<i8"), ("rows", "<i8"), ("width", "<i8"), ("start", "<i8"), ("done", "<i8"))
 MOST_ROWS = 1024
+WORD, MOST_STEP = (
+    4,
+    16,
+)  # bytes; from where one word comes to where the next does, of elements that become narrower on the way
+GOES_ON = -2  # in place of where a word comes from: it was stored together with the one before
 QUAD = 4  # lanes that hold a row of an 8x8 matrix
 
 
@@ -45,6 +50,7 @@ class Arrays(NamedTuple):
     writers: Array
     matrices: Array  # by unit: when threads put rows of 8x8 matrices there, with the number of the row, or 0
     runs: Array  # by unit: the number of the bulk copy that has written it, or 0: one copy may bring what was packed as it is read
+    words: Array  # by unit and word: where stores of threads have it from, or GOES_ON
     told: Array  # a tensor or bulk copy
     rows: Array  # where its rows are in global memory
 
@@ -58,7 +64,7 @@ def follow(records: Array, at: int, tiles: Tiles, time: int) -> tuple[int, int]:
     """Go over records of the first CTA, from one on, up to one that is to be looked at. Returns that, or how many there are, and the time."""
     sites, numbers, loaded, times = tiles.sites, tiles.numbers, tiles.loaded, tiles.times
     sources, writers, matrices, runs = tiles.sources, tiles.writers, tiles.matrices, tiles.runs
-    told, rows = tiles.told, tiles.rows
+    told, rows, words = tiles.told, tiles.rows, tiles.words
     for i in range(at, records.shape[0]):
         record = records[i]
         event, warp, flags = int(record["event"]), int(record["warp"]), int(record["flags"])
@@ -73,14 +79,14 @@ def follow(records: Array, at: int, tiles: Tiles, time: int) -> tuple[int, int]:
                 take_rows(record, told[0], rows)
             elif event == Event.ASYNC_WRITE and not is_global:
                 site["swizzle"] = flags >> SWIZZLE_SHIFT & SWIZZLE_MASK
-                bring(record, int(site["swizzle"]), told[0], rows, sources, writers, matrices, runs)
+                bring(record, int(site["swizzle"]), told[0], rows, sources, writers, matrices, runs, words)
             continue
         if site["copies"] == BULK:
             if event == Event.ASYNC_READ:
                 time += 1
                 take_run(record, is_global, told[0], rows)
             elif event == Event.ASYNC_WRITE and not is_global:
-                bring_run(record, told[0], rows, time, sources, writers, matrices, runs)
+                bring_run(record, told[0], rows, time, sources, writers, matrices, runs, words)
             continue
         if event == Event.LOAD and is_global and site["load"] >= 0:
             time += 1
@@ -98,7 +104,7 @@ def follow(records: Array, at: int, tiles: Tiles, time: int) -> tuple[int, int]:
         is_put = is_put or (event == Event.ASYNC_ISSUE and site["copies"] == THREADS)
         if is_put or (event == Event.ASYNC_WRITE and flags & FLAG_ASYNC_PROXY != 0):
             if not is_global:
-                put(record, site, numbers, loaded[warp], times[warp], sources, writers, runs)
+                put(record, site, numbers, loaded[warp], times[warp], sources, writers, runs, words)
                 time += 1
                 put_rows(record, event, time, matrices)
     return records.shape[0], time
@@ -115,12 +121,13 @@ def take(record: Array, loaded: Array, times: Array, time: int, is_new: bool) ->
 
 
 def put(
-    record: Array, site: Array, numbers: Array, loaded: Array, times: Array, sources: Array, writers: Array, runs: Array
+    record: Array, site: Array, numbers: Array, loaded: Array, times: Array, sources: Array, writers: Array, runs: Array, words: Array
 ) -> None:  # fmt: skip
     """Lanes write to units of shared memory."""
-    addresses, mask = record["addresses"], int(record["mask"])
+    addresses, mask, width = record["addresses"], int(record["mask"]), int(record["width"])
     for lane in range(LANES):
-        unit = int(addresses[lane]) // UNIT
+        address = int(addresses[lane])
+        unit = address // UNIT
         if not mask >> lane & 1 or unit < 0 or unit >= len(sources):
             continue
         runs[unit] = 0
@@ -129,10 +136,24 @@ def put(
             load = int(numbers[k])
             if times[load, lane] > newest:
                 came, newest = int(loaded[load, lane] + site["offset"]), int(times[load, lane])
-        if int(addresses[lane]) % UNIT == 0:
-            sources[unit], writers[unit] = came, record["site"]
-        elif site["first"] == site["end"]:  # something else is there now
-            sources[unit] = UNKNOWN
+        for word in range(address % UNIT // WORD, min(UNIT, address % UNIT + width + WORD - 1) // WORD):
+            words[unit, word] = GOES_ON
+        words[unit, address % UNIT // WORD] = UNKNOWN if width < WORD else came
+        sources[unit] = whole(words[unit])
+        if address % UNIT == 0:
+            writers[unit] = record["site"]
+
+
+def whole(words: Array) -> int:
+    """Where a unit comes from, whose words have been stored one by one or several at once; UNKNOWN if they come from places apart."""
+    first, step = int(words[0]), 0
+    for word in range(1, len(words)):
+        at = int(words[word])
+        if at != GOES_ON:
+            step = step if step != 0 else (at - first) // word
+            if at == UNKNOWN or not 0 < step <= MOST_STEP or at - first != word * step:
+                return UNKNOWN
+    return first if first >= 0 else UNKNOWN
 
 
 def put_rows(record: Array, event: int, time: int, matrices: Array) -> None:
@@ -176,7 +197,7 @@ def take_rows(record: Array, told: Array, rows: Array) -> None:
 
 
 def bring(
-    record: Array, swizzle: int, told: Array, rows: Array, sources: Array, writers: Array, matrices: Array, runs: Array
+    record: Array, swizzle: int, told: Array, rows: Array, sources: Array, writers: Array, matrices: Array, runs: Array, words: Array
 ) -> None:  # fmt: skip
     """It writes them to shared memory. What lies beyond the edge of the tensor is taken for what would be there."""
     addresses, mask, flags, width = record["addresses"], int(record["mask"]), int(record["flags"]), int(told["width"])
@@ -193,7 +214,7 @@ def bring(
             place = (at ^ (at >> 7 & (1 << swizzle) - 1) * UNIT) - int(told["start"])
             row, column = place // pitch, place % pitch
             sources[at // UNIT], writers[at // UNIT], matrices[at // UNIT] = UNKNOWN, record["site"], 0
-            runs[at // UNIT] = 0
+            runs[at // UNIT], words[at // UNIT, 0] = 0, UNKNOWN
             if is_known and 0 <= row < told["rows"] and rows[row] != UNKNOWN:
                 sources[at // UNIT] = int(rows[row]) + column
 
@@ -206,7 +227,7 @@ def take_run(record: Array, is_global: bool, told: Array, rows: Array) -> None:
 
 
 def bring_run(
-    record: Array, told: Array, rows: Array, number: int, sources: Array, writers: Array, matrices: Array, runs: Array
+    record: Array, told: Array, rows: Array, number: int, sources: Array, writers: Array, matrices: Array, runs: Array, words: Array
 ) -> None:  # fmt: skip
     """It writes them to shared memory."""
     for lane in range(LANES):
@@ -219,3 +240,4 @@ def bring_run(
                 is_known = told["site"] == record["site"] and told["rows"] != 0
                 sources[at // UNIT] = int(rows[0]) + at - int(told["start"]) if is_known else UNKNOWN
                 writers[at // UNIT], matrices[at // UNIT], runs[at // UNIT] = record["site"], 0, number
+                words[at // UNIT, 0] = UNKNOWN

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ptxsim
+from ptxsim.checks.tile_sources import GOES_ON, UNKNOWN, whole
 from ptxsim.session.ptxfile.file import run_file
 from tests.helpers import launch
 
@@ -44,3 +45,16 @@ def test_im2col(name, height, engine):
         checks="all",
     )
     assert [finding.name for finding in found.findings] == ["swizzle-mismatch"] * (name == "rows_without_the_swizzle")
+
+
+@pytest.mark.parametrize(
+    "words, came",
+    [
+        ((64, 68, 72, 76), 64), ((64, GOES_ON, 72, GOES_ON), 64), ((64, GOES_ON, GOES_ON, GOES_ON), 64),
+        ((64, 72, 80, 88), 64),  # f32 that become f16
+        ((0, 256, 512, 768), UNKNOWN),  # a tile that is transposed on the way
+        ((64, 68, 72, UNKNOWN), UNKNOWN), ((64, 60, 56, 52), UNKNOWN), ((UNKNOWN, 68, 72, 76), UNKNOWN),
+    ],
+)  # fmt: skip
+def test_a_unit_comes_from_one_place_if_its_words_do(words, came):
+    assert whole(np.array(words)) == came

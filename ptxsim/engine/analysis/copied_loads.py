@@ -17,7 +17,7 @@ ORDINARY = (None, "global", "shared")
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """The first bytes that a store writes come from one of these loads (sites), `offset` bytes after the address it loads from."""
+    """What a store writes comes from one of these loads (sites), the first bytes `offset` bytes after the address it loads from."""
 
     loads: frozenset[int]
     offset: int
@@ -37,15 +37,15 @@ def _is_ordinary(op: Op) -> bool:
 
 def _copied(found: DefUse, store: Op) -> Copied | None:
     value = store.source("b")
-    first = value.elements[0] if isinstance(value, Vector) else value
-    if store.site not in found.reads or not slots_of([first]):
+    elements = value.elements if isinstance(value, Vector) else [value]
+    if store.site not in found.reads or not slots_of(elements[:1]):
         return None
     start = len(slots_of(store.sources[: store.sources.index(value)]))
-    slot = found.reads[store.site][start]
-    ops = found.program.ops
+    slots = found.reads[store.site][start : start + len(slots_of(elements))]
+    ops, slot = found.program.ops, slots[0]
     definers = [ops[site] for site in found.definers[slot]]
     loads = {op.site for op in _loads_of(found, slot)}
-    if not loads:
+    if not loads or any({op.site for op in _loads_of(found, each)} != loads for each in slots[1:]):
         return None
     offsets = {_offset(found, op, slot) for op in definers} if loads == {op.site for op in definers} else {0}
     return Copied(frozenset(loads), offsets.pop()) if len(offsets) == 1 else None
