@@ -15,7 +15,9 @@ def function(name: str, size: int, *calls: str) -> str:
 
 def stack(*functions: str) -> int:
     """Bytes of the stack of a kernel that calls `a`."""
-    kernel = ".visible .entry k()\n{\n    { .param .b32 passed; st.param.b32 [passed], 1; call a, (passed); }\n    ret;\n}\n"
+    kernel = (
+        ".visible .entry k()\n{\n    { .param .b32 passed; st.param.b32 [passed], 1; call a, (passed); }\n    ret;\n}\n"
+    )
     whole = "".join(functions)
     declared = "".join(f".func {name}(.param .b32 given);\n" for name in "abcd" if f".func {name}(" in whole)
     return Module.from_text(HEAD + declared + whole + kernel).kernel().code().decoded.program.stack_bytes
