@@ -111,7 +111,7 @@ class TileLayoutChecker(Observer):
         self.products = {site: MmaAsync(program.ops[site], target, numerics) for site in plan.products}
         if not self.products:
             self.events = self.events - {Event.MMA}
-        self.sites = plan.sites.copy()
+        self.sites, self._has_bulk = plan.sites.copy(), bool((plan.sites["copies"] == BULK).any())
         units = -(-shared_end // UNIT)
         self.sources, writers = np.full(units, UNKNOWN, np.int64), np.zeros(units, np.int32)
         self.matrices, self.runs = np.zeros(units, np.int64), np.zeros(units, np.int64)
@@ -149,8 +149,11 @@ class TileLayoutChecker(Observer):
         self.left -= 1
         if site in self.products:
             self._look_at_tiles(site, self.products[site], *record["addresses"][:2].tolist())
-        elif record["event"] in (Event.LDMATRIX, Event.LOAD):
-            rows, is_shared = rows_of(record), record["space"] == Space.SHARED
+        elif int(record["event"]) in (
+            Event.LDMATRIX,
+            Event.LOAD,
+        ):  # of numpy's own numbers a comparison takes ten times as long
+            rows, is_shared = rows_of(record), int(record["space"]) == Space.SHARED
             is_packed = is_shared and rows is not None and self._is_packed(rows)
             there = came_from(rows, self.sources) if rows is not None and is_shared else rows
             if there is None:
@@ -163,6 +166,8 @@ class TileLayoutChecker(Observer):
 
     def _is_packed(self, rows: np.ndarray) -> bool:
         """Whether one bulk copy has brought several rows of a matrix, which may have been packed as they are read."""
+        if not self._has_bulk:
+            return False
         runs = np.sort(self.runs[(rows // UNIT).clip(0, len(self.runs) - 1)])
         return bool(((runs[..., 1:] == runs[..., :-1]) & (runs[..., 1:] != 0)).any())
 

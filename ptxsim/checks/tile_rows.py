@@ -56,21 +56,25 @@ class MixedRows:
 
 def rows_of(record: np.ndarray) -> np.ndarray | None:
     """Where the rows of the matrices are that a load fills registers with, int64 (registers, 8); None if it takes no such rows."""
-    addresses, mask = record["addresses"].astype(np.int64), int(record["mask"])
-    if record["event"] == Event.LDMATRIX:
+    addresses, mask, width = record["addresses"].astype(np.int64), int(record["mask"]), int(record["width"])
+    if int(record["event"]) == Event.LDMATRIX:
         lanes = mask.bit_count() // ROWS * ROWS
         return addresses[:lanes].reshape(-1, ROWS) if lanes else None
     quads = addresses.reshape(-1, QUAD)
-    is_whole = mask == (1 << LANES) - 1 and record["width"] * QUAD == UNIT and not (quads[:, 0] % UNIT).any()
-    return quads[None, :, 0] if is_whole and (quads - quads[:, :1] == np.arange(QUAD) * record["width"]).all() else None
+    is_whole = mask == (1 << LANES) - 1 and width * QUAD == UNIT and not (quads[:, 0] % UNIT).any()
+    return quads[None, :, 0] if is_whole and (quads - quads[:, :1] == np.arange(QUAD) * width).all() else None
 
 
 def words_of(record: np.ndarray, sources: np.ndarray) -> np.ndarray | None:
     """Where what the lanes of a load take came from, int64 (1, 32); None where that is not known, or it takes no words of all lanes."""
     addresses = record["addresses"].astype(np.int64)[None]
-    if record["event"] != Event.LOAD or int(record["mask"]) != (1 << LANES) - 1 or record["width"] * QUAD != UNIT:
+    if (
+        int(record["event"]) != Event.LOAD
+        or int(record["mask"]) != (1 << LANES) - 1
+        or int(record["width"]) * QUAD != UNIT
+    ):
         return None
-    if record["space"] == Space.GLOBAL:
+    if int(record["space"]) == Space.GLOBAL:
         return addresses
     there = came_from(addresses, sources)
     return None if there is None else there + addresses % UNIT
