@@ -43,12 +43,14 @@ class FragmentOrder:
     """What loads have filled registers with, by the warp that has executed them."""
 
     def __init__(self) -> None:
-        self._held: dict[tuple[int, int], list[list[Held | None]]] = defaultdict(list)
+        self._held: dict[int, dict[int, list[list[Held | None]]]] = defaultdict(
+            lambda: defaultdict(list)
+        )  # by site and warp
 
     def keep(self, op: Op, warp: int, rows: np.ndarray | None) -> None:
         """A load of a warp; rows: of each register, where the bytes of its eight rows, or of all lanes, come from, None if that is not
         known."""
-        self._held[op.site, warp].append(
+        self._held[op.site][warp].append(
             [] if rows is None else [_held(each, bool(op.words.get("trans"))) for each in rows]
         )
 
@@ -97,7 +99,7 @@ class FragmentOrder:
     def _wrong(self, filled: Filled) -> tuple[int, int, int]:
         """A lane of a factor's first register that holds what another one should, with the row and the place in it."""
         site, register = next(iter(filled.registers[0]))
-        every = (load[register] for (at, _), loads in self._held.items() if at == site for load in loads if load)
+        every = (load[register] for loads in self._held[site].values() for load in loads if load)
         return next(each.wrong for each in every if each is not None and each.wrong is not None)
 
     def _orders(self, filled: Filled, blocks: Sequence[Block]) -> set[int]:
@@ -106,8 +108,8 @@ class FragmentOrder:
             return {UNKNOWN}
         places = [next(iter(each)) for each in filled.registers]
         found = set[int]()
-        for warp in {warp for site, warp in self._held if site == places[0][0]}:
-            for loads in zip(*(self._held.get((site, warp), []) for site, _ in places)):
+        for warp in self._held[places[0][0]]:
+            for loads in zip(*(self._held[site].get(warp, []) for site, _ in places)):
                 held = [load[register] if register < len(load) else None for load, (_, register) in zip(loads, places)]
                 found.add(_order(held, blocks))
         return found or {UNKNOWN}

@@ -30,7 +30,7 @@ from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.shared_names import Variables, shared_name
 from ptxsim.machine.tile import past_variable
 
-PRODUCTS = 4  # of an instruction that are looked at
+PRODUCTS, LOADS = 4, 2  # of an instruction that are looked at
 MOST = 100_000  # records of the first CTA that are looked at
 
 
@@ -70,6 +70,7 @@ def plan_of(program: Program) -> Plan:
     sites["load"] = -1
     sites["load"][loads] = range(len(loads))
     sites["left"][list(watched)] = PRODUCTS
+    sites["left"][list(rows)] = LOADS
     sites["copies"][list(tensors)] = TENSOR
     sites["copies"][[op.site for op in program.ops if op.family == "bulk_copy"]] = BULK
     for site in {*copies, *copied}:
@@ -115,7 +116,7 @@ class TileLayoutChecker(Observer):
         units = -(-shared_end // UNIT)
         self.sources, writers = np.full(units, UNKNOWN, np.int64), np.zeros(units, np.int32)
         self.matrices, self.runs = np.zeros(units, np.int64), np.zeros(units, np.int64)
-        self.writers, self.left, self.most, self.time = writers, PRODUCTS * plan.watched, MOST, 0
+        self.writers, self.left, self.most, self.time = writers, int(self.sites["left"].sum()), MOST, 0
         self.state = Tiles(
             self.sites, plan.numbers, np.zeros((warps, plan.loads, LANES), np.int64),
             np.zeros((warps, plan.loads, LANES), np.int64), self.sources, writers, self.matrices, self.runs, np.full((units, UNIT // WORD), UNKNOWN, np.int64),
