@@ -130,6 +130,9 @@ def enter(
         BUILTINS[callee](site, warp, lanes, machine)
         fall_through(record, s)
         return
+    if not program.is_recursive and _is_active(callee, warp, split.call):
+        why = f"{demangle(callee.name)} is called, while it runs, by an address that this kernel has got from outside"
+        raise Fault("not-modeled", why, first_lane(lanes))
     arguments = [fetch(passed, warp, machine) for passed in site.arguments]
     # Registers are static per function: a recursive call saves the ones of the activation below.
     saved = {slot: warp.registers[slot] for slot in callee.slots} if program.is_recursive else {}
@@ -142,6 +145,16 @@ def enter(
         place(formal, value, warp, lanes, machine)
     warp.call(split, split.block + 1, [saved, pointer, callee, caller, site], callee.name)
     splits.move(record, s, callee.entry)
+
+
+def _is_active(callee: FunctionCode, warp: Warp, call: int) -> bool:
+    """Whether a function is among those that a call, or those that it was made from, have entered."""
+    frame = warp.calls.get(call)
+    while frame is not None:
+        if frame.registers[2] is callee:
+            return True
+        frame = frame.caller
+    return False
 
 
 def give_back(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, machine: Machine) -> None:

@@ -1,6 +1,12 @@
 """How much local memory chains of calls need."""
 
+from pathlib import Path
+
+import numpy as np
+import pytest
+
 from ptxsim import Module
+from tests.helpers import ENGINES
 
 HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
@@ -38,7 +44,9 @@ def test_what_calls_itself_has_room():
     assert stack(function("a", 20000, "b"), function("b", 16, "a")) == 0x80000
 
 
-def test_calls_by_address_have_room():
+@pytest.mark.parametrize("calls", ["", "a"])
+def test_who_is_called_by_address_is_whose_address_is_known(calls):
+    """Of a function whose address is in a table, and of another one that calls it back or not."""
     table = ".global .u64 table[1] = {b};\n"
     body = """.func a(.param .b32 given)
 {
@@ -49,4 +57,13 @@ def test_calls_by_address_have_room():
     ret;
 }
 """
-    assert stack(table, body, function("b", 16)) > 60 * 64
+    assert (stack(table, body, function("b", 16, *calls)) > 60 * 64) == bool(calls)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_address_from_outside_may_not_call_what_runs(engine):
+    """Its registers are not saved."""
+    module, address = Module.from_file(Path(__file__).with_name("address_from_outside.ptx")), np.zeros(1, np.uint64)
+    module.kernel("tell").launch(1, 1, [address], engine=engine)
+    run = module.kernel("use").launch(1, 1, [int(address[0])], engine=engine, on_error="report")
+    assert [finding.name for finding in run.findings] == ["not-modeled"]

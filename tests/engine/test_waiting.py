@@ -80,6 +80,13 @@ def test_waiting_does_not_take_long(name):
     assert run_file(CASES / "waiting" / f"{name}.ptx").run.warp_instructions < 4000
 
 
+def test_functions_that_a_loop_polls_through(engine):
+    """A CTA that polls is left soon for the one that it waits for."""
+    options = Options(engine=engine)
+    outcome = run_file(CASES / "waiting" / "flag_read_by_a_function.ptx", options=options)
+    assert outcome.run.warp_instructions < 12_000
+
+
 LONG = """
     mul.lo.u32 %r4, %r1, 50;
     mov.u32 %r5, 0;

@@ -40,7 +40,8 @@ def impatience(program: Program) -> tuple[int, ...]:
 def polls(program: Program) -> tuple[bool, ...]:
     """Whether the innermost loop around each block reads again and again, strongly, what other CTAs can write, until it ends it.
 
-    One thread may do so, and tell the others in shared memory.
+    One thread may do so, and tell the others in shared memory. A called function may do so for the loop; so the blocks of functions that
+    such a loop calls count as well, outside of loops of their own.
     """
     graph, found = control_flow(program), [False] * len(program.blocks)
     if not any(map(_asks_others, chain.from_iterable(program.blocks))):
@@ -52,11 +53,22 @@ def polls(program: Program) -> tuple[bool, ...]:
     innermost: dict[int, int] = {}
     for head in sorted(bodies, key=lambda head: -len(bodies[head])):
         innermost |= dict.fromkeys(bodies[head], head)
+    functions = graph.functions
+    asked = {
+        name for name, blocks in functions.items() if any(_asks_others(op) for n in blocks for op in program.blocks[n])
+    }
+    reached = {name: graph.called_from(blocks) for name, blocks in functions.items()}
+    asking = asked | {name for name, called in reached.items() if called & asked}
     polling = {
-        head for number, head in innermost.items() if weights[number] == STRONG and any(map(_asks_others, program.blocks[number]))
+        head for number, head in innermost.items()
+        if weights[number] == STRONG
+        and (any(map(_asks_others, program.blocks[number])) or graph.called_from([number]) & asking)
     }  # fmt: skip
     for number, head in innermost.items():
         found[number] = head in polling
+    for name in graph.called_from(number for number, polls in enumerate(found) if polls):
+        for number in functions[name]:
+            found[number] = innermost.get(number) is None or found[number]
     return tuple(found)
 
 

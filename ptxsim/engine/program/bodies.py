@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from ptxsim.syntax import ast
 from ptxsim.syntax.scope import FlatBody, flatten
 
 
-def referenced(body: FlatBody) -> list[str]:
-    """Every name the operands of a body mention, once."""
+def referenced(statements: Iterable[object]) -> list[str]:
+    """Every name that the operands of statements mention, once."""
     found: dict[str, None] = {}
-    stack: list[Any] = [operand for s in body.statements if isinstance(s, ast.Instruction) for operand in s.operands]
+    stack: list[Any] = [operand for s in statements if isinstance(s, ast.Instruction) for operand in s.operands]
     while stack:
         operand = stack.pop()
         if type(operand) is ast.Name:
@@ -53,7 +54,7 @@ class Bodies:
     def referenced(self, function: ast.Function) -> list[str]:
         """Every name the operands of a function mention."""
         if function.name not in self._referenced:
-            self._referenced[function.name] = referenced(self.flat(function))
+            self._referenced[function.name] = referenced(self.flat(function).statements)
         return self._referenced[function.name]
 
     def reachable(self, kernel: ast.Function) -> list[ast.Function]:
@@ -62,10 +63,7 @@ class Bodies:
         In the same order in every process: what one remembers of a program another one uses.
         """
         found, queue = {kernel.name: kernel}, [kernel]
-        tables = dict.fromkeys(
-            name for item in self.module.items if isinstance(item, ast.Variable) for name in _names_in(item.initializer)
-        )
-        queue_names = list(tables)
+        queue_names = self._in_tables()
         while queue or queue_names:
             if queue:
                 function = queue.pop()
@@ -78,6 +76,20 @@ class Bodies:
                     found[called.name] = called
                     queue.append(called)
         return list(found.values())
+
+    def _in_tables(self) -> list[str]:
+        """What initialisers of variables mention."""
+        tables = (_names_in(item.initializer) for item in self.module.items if isinstance(item, ast.Variable))
+        return list(dict.fromkeys(chain.from_iterable(tables)))
+
+    def by_address(self, functions: Iterable[ast.Function]) -> set[str]:
+        """What these functions may call by address: names in tables, and in other instructions than calls."""
+        found = set(self._in_tables())
+        for function in functions:
+            body = self.flat(function)
+            found.update(referenced(s for s in body.statements if getattr(s, "mnemonic", "call") != "call"))
+            found.update(chain.from_iterable(table.names for table in body.targets.values()))
+        return found
 
 
 def _names_in(value: object) -> Iterator[str]:

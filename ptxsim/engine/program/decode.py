@@ -86,7 +86,7 @@ class Decoder:
         for op, labels, blocks in self.pending_targets:
             op.targets = tuple(blocks[label] for label in labels)
         contract(self.program)
-        measure_stack(self.program)
+        measure_stack(self.program, self.bodies.by_address(self.functions))
         allocates = any(op.family == "stack" for op in self.program.ops)
         self.program.local_bytes = self.program.stack_bytes + (DYNAMIC_STACK if allocates else 0)
         return self.program

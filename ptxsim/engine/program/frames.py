@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import groupby
+from collections.abc import Collection, Mapping
+from itertools import chain, groupby
 
 from ptxsim.engine.program.operation import Program
 from ptxsim.isa.variable_layout import align, lay_out
@@ -11,7 +11,7 @@ from ptxsim.syntax import ast
 from ptxsim.syntax.scope import FlatBody
 
 ALIGNMENT = 16  # bytes of a frame
-DEPTH = 64  # frames of a function that calls itself, or that may be called by address, for which there is room
+DEPTH = 64  # frames of a function that may call itself, for which there is room
 MOST_LOCAL = (
     0x80000  # bytes of a thread (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability")
 )
@@ -37,45 +37,43 @@ def frame_of(function: ast.Function, body: FlatBody) -> tuple[dict[str, int], in
     return offsets, align(max(ends.values()), ALIGNMENT)
 
 
-def measure_stack(program: Program) -> None:
-    """Room for the deepest chain of calls; where functions may call themselves, for DEPTH more, as far as a thread has local memory."""
+def measure_stack(program: Program, by_address: Collection[str]) -> None:
+    """Room for the deepest chain of calls; where functions may call themselves, for DEPTH more, as far as a thread has local memory.
+    `by_address`: the functions whose addresses are known."""
     frames = {code.name: code.frame for code in program.functions.values()}
-    deepest = _deepest(program.name, frames, _calls(program))
+    deepest = _deepest(program.name, frames, _calls(program, by_address))
     program.is_recursive = deepest is None
     whole = sum(frames.values())
     again = max(whole, min(whole + (DEPTH - 1) * max(frames.values()), MOST_LOCAL))
     program.stack_bytes = again if deepest is None else deepest
 
 
-def _calls(program: Program) -> dict[str, set[str] | None]:
-    """Whom every function calls, by name; None where it calls by address."""
-    found: dict[str, set[str] | None] = {}
+def _calls(program: Program, by_address: Collection[str]) -> dict[str, set[str]]:
+    """The names of those whom every function calls."""
+    found: dict[str, set[str]] = {}
     functions = sorted({code.entry: code for code in program.functions.values()}.items())
     for (entry, code), end in zip(
         functions, [entry for entry, _ in functions[1:]] + [len(program.blocks)], strict=True
     ):
         names = {op.call.name for block in program.blocks[entry:end] for op in block if op.call is not None}
-        called = (program.functions.get(name) for name in names if name is not None)
-        found[code.name] = None if None in names else {callee.name for callee in called if callee is not None}
+        called = (program.functions.get(name or "") for name in chain(names, by_address if None in names else ()))
+        found[code.name] = {callee.name for callee in called if callee is not None}
     return found
 
 
-def _deepest(kernel: str, frames: Mapping[str, int], calls: Mapping[str, set[str] | None]) -> int | None:
-    """Bytes of the longest chain of frames; None if a function is called by address, or may call itself."""
+def _deepest(kernel: str, frames: Mapping[str, int], calls: Mapping[str, set[str]]) -> int | None:
+    """Bytes of the longest chain of frames; None if a function may call itself."""
     needs: dict[str, int] = {}
     begun: set[str] = set()
     stack = [kernel]
     while stack:
         name = stack[-1]
-        callees = calls[name]
-        if callees is None:
-            return None
         if name in begun:
-            needs[name] = frames[name] + max((needs[callee] for callee in callees), default=0)
+            needs[name] = frames[name] + max((needs[callee] for callee in calls[name]), default=0)
             stack.pop()
         elif name not in needs:
             begun.add(name)
-            rest = [callee for callee in callees if callee not in needs]
+            rest = [callee for callee in calls[name] if callee not in needs]
             if begun.intersection(rest):
                 return None
             stack += rest
