@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.engine.program.operation import Passed
-from ptxsim.machine.cta import Warp
+from ptxsim.machine.cta import Frame, Register, Warp
 from ptxsim.machine.state import Machine
 
 
@@ -41,6 +41,22 @@ def place(passed: Passed, data: np.ndarray, warp: Warp, mask: np.ndarray, machin
         rows = np.flatnonzero(mask)
         start = warp.stack.astype(np.int64)[rows] + passed.offset
         local[rows[:, None], start[:, None] + np.arange(data.shape[1])] = data[rows]
+
+
+def share_calls(frame: Frame | None, other: Frame | None, lanes: np.ndarray) -> None:
+    """Let lanes go on in the calls of others, which have led to the same place: what theirs have saved is kept there."""
+    while frame is not None and other is not None and frame is not other:
+        (saved, pointer, *rest), (theirs, where, *_) = frame.registers, other.registers
+        saved = {slot: mixed(lanes, theirs[slot], value) for slot, value in saved.items()}
+        frame.registers = [saved, np.where(lanes, where, pointer), *rest]
+        frame, other = frame.caller, other.caller
+
+
+def mixed(mask: np.ndarray, some: Register, others: Register) -> Register:
+    """A register with the values of one in the lanes of `mask`, those of another one in the rest."""
+    if isinstance(some, list):
+        return [np.where(mask, a, b) for a, b in zip(some, others, strict=True)]
+    return np.where(mask, some, others)
 
 
 def local_bytes(warp: Warp, machine: Machine) -> np.ndarray:

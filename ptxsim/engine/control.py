@@ -10,7 +10,7 @@ from ptxsim.engine import splits
 from ptxsim.engine.access import read
 from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.builtin import BUILTINS
-from ptxsim.engine.call_arguments import fetch, place
+from ptxsim.engine.call_arguments import fetch, mixed, place
 from ptxsim.engine.program.linkage import ONE_FILE
 from ptxsim.engine.program.operation import FunctionCode, Op, Program
 from ptxsim.isa.facts import WAIT_FOR_ALL, WAITS, Control, Mechanism, Role, Synchronisation
@@ -170,11 +170,7 @@ def give_back(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, ma
     saved, pointer, callee, caller, site = frame.registers
     values = [fetch(formal, warp, machine) for formal in callee.returns]
     for slot, old in saved.items():
-        now = warp.registers[slot]
-        if isinstance(now, list):
-            warp.registers[slot] = [np.where(mask, o, n) for o, n in zip(old, now)]
-        else:
-            warp.registers[slot] = np.where(mask, old, now)
+        warp.registers[slot] = mixed(mask, old, warp.registers[slot])
     warp.stack[mask] -= np.uint64(caller.frame)
     if warp.allocated is not None:  # what the callee has allocated is free again
         warp.allocated = np.where(mask, pointer, warp.allocated)

@@ -9,12 +9,14 @@ of their own, or by a jump to the end, have not: barriers and member masks do no
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import permutations
 
 import numpy as np
 
 from ptxsim.engine import splits
 from ptxsim.engine.access import read, write
 from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.call_arguments import share_calls
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Mechanism, Role, Synchronisation
 from ptxsim.lanes import LANES, lanes_of, mask_word
@@ -77,7 +79,7 @@ def _meet_at_several(warp: Warp, program: Program, machine: Machine) -> None:
     """Let lanes meet that wait for each other at barriers of the warp in different branches, with the same member masks. PTX ISA,
     "bar.warp.sync": before sm_70 all members had to execute the same one."""
     splits_there = [split for split in warp.splits if _is_at_warp_barrier(warp, split, program)]
-    if len({(split.block, split.op) for split in splits_there}) < 2:
+    if len({(split.block, split.op, split.call) for split in splits_there}) < 2:
         return
     members, everyone = np.zeros(LANES, np.uint32), 0
     for split in splits_there:
@@ -88,12 +90,8 @@ def _meet_at_several(warp: Warp, program: Program, machine: Machine) -> None:
     named = {int(word) for word in members[lanes_of(everyone)]}
     if any(word & live & ~everyone or len({*members[lanes_of(word & live)].tolist()}) > 1 for word in named):
         return
-    if any(
-        _comes_after(program, one.block, other.block)
-        for one in splits_there
-        for other in splits_there
-        if one is not other
-    ):
+    ways = [_way(warp, split) for split in splits_there]
+    if any(_in_turn(program, *pair) for pair in permutations(ways, 2)):
         return
     if machine.stream is not None:
         site = program.blocks[splits_there[0].block][splits_there[0].op].site
@@ -114,6 +112,11 @@ def _is_at_warp_barrier(warp: Warp, split: Split, program: Program) -> bool:
     return op.synchronises == Synchronisation(Mechanism.WARP, Role.SYNC) and not op.destinations
 
 
+def _in_turn(program: Program, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether a thread may come to one place and then to another one; `_way` says where they are."""
+    return next((_comes_after(program, a, b) for a, b in zip(reversed(one), reversed(other)) if a != b), True)
+
+
 @fact
 def _comes_after(program: Program, start: int, block: int) -> bool:
     """Whether a way without a jump back leads from one block to another, or they are one: not of branches of which a thread takes one."""
@@ -130,11 +133,15 @@ def gather(warp: Warp, s: int) -> int:
     record = warp.record
     for other in reversed(range(record.splits)):
         split, one = record.split[s], record.split[other]
-        if other == s or (one.block, one.op, one.call) != (split.block, split.op, split.call):
+        if other == s or (one.block, one.op) != (split.block, split.op):
+            continue
+        if one.call != split.call and _way(warp, one) != _way(warp, split):
             continue
         if one.wait == RUNS or isinstance(warp.waits_for(one), Converge):
             if one.wait == IN_PYTHON:
                 del warp.waits[one.ticket]
+            if one.call != split.call:
+                share_calls(warp.calls[split.call], warp.calls[one.call], lanes_of(one.mask))
             split.mask |= one.mask
             splits.remove(record, other)
             s -= other < s
@@ -270,6 +277,11 @@ def _places(warp: Warp, split: Split) -> Iterator[tuple[int, int]]:
         block, caller = frame.return_block - 1, frame.caller
         yield 0 if caller is None else caller.number, block
         frame = caller
+
+
+def _way(warp: Warp, split: Split) -> tuple[int, ...]:
+    """The block where a split is, and those of the calls that have led there, the innermost first."""
+    return tuple(block for _, block in _places(warp, split))
 
 
 @fact
