@@ -169,7 +169,7 @@ def test_what_checks_find_does_not_depend_on_threads(threaded, statements, use_t
     assert [finding[0] for finding in one[1][1]] == ([told] if told else [])
 
 
-@pytest.mark.parametrize("grid, tick, goes", [(8, 0.001, False), (2000, 0.001, False), (2000, 0.01, True)])
+@pytest.mark.parametrize("grid, tick, goes", [(8, 0.001, False), (2000, 0.0005, False), (2000, 0.01, True)])
 def test_small_launches_stay_on_one_thread(monkeypatch, grid, tick, goes):
     """By a clock of its own: every look at it, which is at the first CTA and then now and again, is a tick later."""
     ticks = itertools.count()

@@ -104,8 +104,10 @@ class WholeCtas:
         return threads.LOOK if self._may_leave_order else SLICE
 
     def ahead(self, launch: Launch) -> int:
-        """Clusters that may follow the one that runs at once. The first of all shows whether the others are worth threads."""
-        return 0 if self._may_leave_order and launch.done == 0 else launch.ahead
+        """Clusters that may follow the one that runs at once. None does when those that have run can show whether the others are worth
+        threads."""
+        alone = self._may_leave_order and (launch.done == 0 or (self._threads is not None and self._threads.is_due))
+        return 0 if alone else launch.ahead
 
     @property
     def _may_leave_order(self) -> bool:

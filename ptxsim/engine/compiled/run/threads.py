@@ -66,11 +66,16 @@ class Threads:
     ):  # fmt: skip
         machine, limits = native.machine, grid.limits
         self.machine, self.runner, self.grid, self.first = machine, runner, grid, first
-        self.began = time.perf_counter()
+        self.began, self.is_judged = time.perf_counter(), False
         self.asked, self.jobs = jobs is not None, min(jobs or cores(), grid.clusters, MOST_THREADS)
         self.most = math.inf if limits.max_steps is None else limits.max_steps
         is_plain = machine.seed == 0 and machine.memory.allocated <= MOST_MEMORY
         self.open = self.jobs > 1 and is_plain and first == 0 and orderless(native.program)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether CTAs have run for so long that it can be said whether the rest should go to threads, and it has not been."""
+        return not self.is_judged and time.perf_counter() - self.began >= LOOK
 
     def wanted(self, number: int) -> bool:
         """Whether the CTAs from `number` on, not yet begun, should run on threads."""
@@ -81,6 +86,7 @@ class Threads:
         took = time.perf_counter() - self.began
         if took < LOOK or number == self.first:
             return False
+        self.is_judged = True
         rest = took / (number - self.first) * (self.grid.clusters - number)
         return rest > WORTH + self.machine.memory.allocated / COPIED
 
