@@ -10,6 +10,7 @@ from ptxsim.jit.kinds import BOOL, INT, Known, Several, Value
 from ptxsim.jit.kinds import Array as ArrayKind
 from ptxsim.lanes import LANES
 
+FAR = 1 << 62  # beyond every address
 _VECTOR = f"<{LANES} x i64>"
 _NUMBERS = "<" + ", ".join(f"i64 {lane}" for lane in range(LANES)) + ">"
 
@@ -122,6 +123,7 @@ class _BlocksOf(Operation):
     def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
         numbers, *rest = arguments
         lanes, size, shift = (at.convert(each, INT).parts[0] for each in rest)
+        at.unit.declare("lowest", _LOWEST)
         at.unit.declare("blocks", _BLOCKS)
         given = f"ptr {_place(at, numbers)}, i64 {lanes}, i64 {size}, i64 {shift}"
         found = at.let(f"call {_BLOCKS_FOUND} @blocks({given})")
@@ -139,7 +141,6 @@ def _all(number: str, name: str) -> str:
 _BLOCKS_FOUND = "{i64, i64, i64}"
 # Mostly all lanes are in the block of the first of them, or in one that is next to it: then there is nothing to be put together.
 _BLOCKS = f"""
-declare i64 @llvm.vector.reduce.smin.v{LANES}i64({_VECTOR})
 declare i64 @llvm.vector.reduce.or.v{LANES}i64({_VECTOR})
 declare i64 @llvm.cttz.i64(i64, i1)
 define internal {_BLOCKS_FOUND} @blocks(ptr %numbers, i64 %lanes, i64 %size, i64 %shift) {{
@@ -344,5 +345,33 @@ wholes:
 }}
 """
 )
+
+
+class _Bounds(Operation):
+    """`bounds(numbers, lanes)`: the lowest and the highest number of some lanes; (FAR, -1) of none. Numbers are below FAR."""
+
+    def __call__(self, numbers: Numbers, lanes: int) -> tuple[int, int]:
+        some = [int(numbers[lane]) for lane in range(LANES) if lanes >> lane & 1]
+        return min(some, default=FAR), max(some, default=-1)
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        numbers, lanes = arguments
+        at.unit.declare("lowest", _LOWEST)
+        at.unit.declare("highest", _HIGHEST)
+        word = at.let(f"trunc i64 {at.convert(lanes, INT).parts[0]} to i{LANES}")
+        there, found = at.let(f"bitcast i{LANES} {word} to <{LANES} x i1>"), _loaded(at, numbers)
+        low, high = (
+            at.let(f"select <{LANES} x i1> {there}, {_VECTOR} {found}, {_VECTOR} splat (i64 {other})")
+            for other in (FAR, -1)
+        )
+        parts = tuple(
+            at.let(f"call i64 @llvm.vector.reduce.{which}.v{LANES}i64({_VECTOR} {each})")
+            for which, each in (("smin", low), ("smax", high))
+        )
+        return Value(Several((INT, INT)), parts)
+
+
+_LOWEST = f"declare i64 @llvm.vector.reduce.smin.v{LANES}i64({_VECTOR})"
+_HIGHEST = f"declare i64 @llvm.vector.reduce.smax.v{LANES}i64({_VECTOR})"
 are_in_steps, lanes_between, are_moved, most_bits = _AreInSteps(), _LanesBetween(), _AreMoved(), _MostBits()
-blocks_of, meet_others, different = _BlocksOf(), _MeetOthers(), _Different()
+blocks_of, meet_others, different, bounds = _BlocksOf(), _MeetOthers(), _Different(), _Bounds()

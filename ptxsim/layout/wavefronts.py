@@ -9,14 +9,13 @@ from __future__ import annotations
 from enum import IntEnum
 
 from ptxsim.jit.body import Array, Numbers, body
-from ptxsim.jit.vectors import different, most_bits
+from ptxsim.jit.vectors import bounds, different, most_bits
 from ptxsim.lanes import LANES
 from ptxsim.layout.atomic_loops import tries
 from ptxsim.layout.cp_async_wavefronts import copy_wavefronts
 from ptxsim.layout.l1_tag_banks import TAG_BANKS, tag_bank
 
 BANKS = 32
-FAR = 1 << 62
 WORDS = 4 * LANES  # that a warp accesses at once at most
 ROWS = 63  # as many as the bits of a number that has no sign
 
@@ -98,11 +97,7 @@ def served(address: Numbers, mask: int, words: int, lanes: int, merges: bool) ->
     """
     wavefronts, phases = 0, 0
     for first in range(0, LANES, lanes):
-        low, high = FAR, -1
-        for lane in range(first, first + lanes):
-            active = mask >> lane & 1
-            low = min(low, address[lane] if active else FAR)
-            high = max(high, address[lane] if active else -1)
+        low, high = bounds(address, (mask >> first & (1 << lanes) - 1) << first)
         if high < 0:
             continue
         phases += 1
@@ -217,12 +212,14 @@ def lookups(address: Numbers, mask: int) -> int:
 @body(enough=300)
 def costs(kind: int, address: Array, masks: Array, width: int, found: Array) -> None:
     """The `cost` of n accesses, address int64 (n, 32) and masks (n,), into int64 (n, 4). Copies are from neighbouring elements."""
-    neighbours = [0] * LANES
+    neighbours, lanes = [0] * LANES, [0] * LANES
     for lane in range(LANES):
         neighbours[lane] = width * lane
     for row in range(len(masks)):
         mask = int(masks[row])
-        wavefronts, conflicts, ideal, cycles = cost(kind, address[row], mask, width, neighbours, mask)
+        for lane in range(LANES):
+            lanes[lane] = int(address[row, lane])
+        wavefronts, conflicts, ideal, cycles = cost(kind, lanes, mask, width, neighbours, mask)
         found[row, 0], found[row, 1], found[row, 2], found[row, 3] = wavefronts, conflicts, ideal, cycles
 
 

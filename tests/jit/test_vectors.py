@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ptxsim.jit.body import Array, body
 from ptxsim.jit.rows import fetch, fill, lower_than, lowest_of, raise_to
-from ptxsim.jit.vectors import are_in_steps, are_moved, blocks_of, different, lanes_between, most_bits
+from ptxsim.jit.vectors import FAR, are_in_steps, are_moved, blocks_of, bounds, different, lanes_between, most_bits
 from tests.jit.alike import alike
 
 LINE = np.dtype([("lanes", "<u4"), ("numbers", "<u8", (32,))])
@@ -125,3 +125,18 @@ def test_different_numbers(lanes, seed, shift, most):
     found, _ = alike(differing, lines, shift)
     numbers = lines["numbers"][0] >> np.uint64(shift)
     assert found == len({int(numbers[lane]) for lane in range(32) if lanes >> lane & 1})
+
+
+@body
+def ends(lines: Array) -> tuple[int, int]:
+    return bounds(lines[0]["numbers"], int(lines[0]["lanes"]))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32), st.sampled_from([1, 100, 2**61]))
+@settings(deadline=None)
+def test_lowest_and_highest(lanes, seed, most):
+    lines = np.zeros(1, LINE)
+    lines["numbers"], lines["lanes"] = np.random.default_rng(seed).integers(0, most, 32), lanes
+    found, _ = alike(ends, lines)
+    there = [int(lines["numbers"][0, lane]) for lane in range(32) if lanes >> lane & 1]
+    assert found == (min(there, default=FAR), max(there, default=-1))
