@@ -230,6 +230,8 @@ selftest.refusal = lambda: 1 / 0
         .replace("(data ==", "(data[:32] ==")
         .replace("arange(64) *", "arange(32) *")
     )
+    rest = f".reg .pred %p; setp.lt.u32 %p, %r0, 99; @%p bra E; {'add.u32 %r1, %r1, 1; ' * 9} E: ret;"
+    launch = launch.replace("    ret;", rest)
     in_process(spoiled + launch.replace("ENGINE", "'compiled'"), tmp_path)
 
 

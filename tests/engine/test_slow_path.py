@@ -62,7 +62,8 @@ def test_where_the_interpreter_begins_the_same_is_counted(native, monkeypatch, f
 
 def test_what_blocks_leave_to_the_interpreter_is_known_to_the_next_process(native, monkeypatch):
     monkeypatch.setattr("ptxsim.engine.compiled.library.LONG", 1)
-    text = body("isspacep.shared %p2, %d0; bra L; L:" + "add.u32 %r4, %r4, 1;" * 400)
+    left_out = "add.u32 %r4, %r4, 2;" * 100  # else there would be code for the next process
+    text = body(f"isspacep.shared %p2, %d0; @!%p2 bra L; {left_out} L:" + "add.u32 %r4, %r4, 1;" * 400)
     expected = run(text, None, grid=1, block=32)[1].slow_path
     other = Library(Jit(store=native.jit.store))
     monkeypatch.setattr(compiled, "library", lambda: other)

@@ -32,6 +32,7 @@ from ptxsim.machine.state import Machine
 if TYPE_CHECKING:
     from ptxsim.machine.bulk import Bulk
 
+REST = 8  # one part in so many of a program that runs once may be left out for code to be made of it
 BATCH = 512  # records that native code hands over at a time where it needs no Python for that
 Test = Callable[[], str | None]  # of native code on this machine: why it is not to be used
 MOST_OPERATIONS = 100_000  # of a program: LLVM takes about half a millisecond and 18 KB of memory for each
@@ -270,9 +271,20 @@ class NativeContext:
         try:
             with self.callbacks.listening():
                 yield
+            self._make_for_others()
         finally:  # a launch that a fault ends has shown as much
             for wanted in self._wishes.values():
                 self.library.write_printed(wanted)
+
+    def _make_for_others(self) -> None:
+        """Where the interpreter has executed nearly as much as the program has, the next process finds code."""
+        if self._has_failed or not self.puts_off or self.library.jit.store.folder is None:
+            return
+        most = sites_of(self.program) // REST
+        for full in [full for full, wanted in self._wishes.items() if self.library.patience(wanted) <= most]:
+            if not self._fails():
+                _ = self.library.scheduler  # is made, too
+                self._have(full, tell=False)
 
     def _end(self) -> None:
         """Native code is to come back."""
