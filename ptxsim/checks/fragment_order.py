@@ -137,7 +137,7 @@ def _held(rows: np.ndarray, turned: bool) -> Held | None:
 
 
 def _order(held: Sequence[Held | None], blocks: Sequence[Block]) -> int:
-
+    """In which order the registers of a factor are held, of which the instruction takes these blocks."""
     first = held[0]
     if first is None or any(each is None or each[1:] != first[1:] for each in held):
         return UNKNOWN

@@ -52,6 +52,10 @@ from ptxsim.isa.facts import CTA_BARRIER, Mechanism, Role, Scope, Synchronisatio
 Problem = tuple[int, int, int]  # what, site, other site
 Problems = dict[Problem, tuple[int, tuple[int, ...]]]  # how often, and the first: see scan
 
+# What is said of one access, or of another kind than pairs that write and read.
+_OTHERS = {
+    UNINITIALIZED, MIXED, UNSEEN, UNPUBLISHED, FREED, UNFENCED, LEFT, UNLIKE, EARLY, AHEAD, UNACQUIRED, UNAWAITED, LOST
+}  # fmt: skip
 _NAMES = {RACE: "race-shared", RACE_IN_WARP: "race-warp", RACE_IN_GLOBAL: "race-global"}
 
 
@@ -80,23 +84,7 @@ def findings_of(
     too_late = {
         read(reader, row)
         for key, (_, row) in problems.items()
-        if key[0]
-        not in (
-            UNINITIALIZED,
-            MIXED,
-            UNSEEN,
-            UNPUBLISHED,
-            FREED,
-            UNFENCED,
-            LEFT,
-            UNLIKE,
-            EARLY,
-            AHEAD,
-            UNACQUIRED,
-            UNAWAITED,
-            LOST,
-        )
-        and not row[8]
+        if key[0] not in _OTHERS and not row[8]
         for store, reader in (key[1:], key[:0:-1])
         if writes(program.ops[store])
     }

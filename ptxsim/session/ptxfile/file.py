@@ -217,17 +217,17 @@ class _Launch:
         from ptxsim.session.inspect.interleaved import other_seeds
 
         options = replace(self._launch_options(), checks="none", banks=False, profile=0, progress=None)
-        judged = {
+        expected = {
             place: value
             for place, value in enumerate(self.directives.values)
             if not value.comparison.names & set(METRICS)
         }
         found: dict[int, list[Finding]] = {}
-        for seed in other_seeds(self.kernel.program(self.options.target), options, first) if judged else ():
+        for seed in other_seeds(self.kernel.program(self.options.target), options, first) if expected else ():
             values, parameters, prior, _ = self._bound(replace(options, seed=seed))
             run = self.kernel.run(parameters, replace(options, seed=seed, prior=prior))
             note = f"on another schedule (--seed {seed})"
-            for place, expectation in judged.items() if run.stopped_at is None else ():
+            for place, expectation in expected.items() if run.stopped_at is None else ():
                 if unmet := self._unmet(expectation, run, values):
                     found[place] = [replace(one, notes=(note, *one.notes)) for one in unmet]
             if found:

@@ -183,8 +183,8 @@ class NativeContext:
             self._have(bool(full))
 
     def leaves(self, full: bool, block: int) -> bool:
-        """Whether the interpreter has a block since code is put off. Nothing native has run before the last that it has: neither what
-        gives turns there, nor the test of it, which take longer to make than these blocks."""
+        """Whether the interpreter has a block since code is put off. Until that is over nothing native runs: neither what gives turns
+        there, nor the test of it, which take longer to make than such blocks."""
         if self.puts_off and not self._has_failed:
             self.puts_off = self._can_wait(full, block) or self._fails()
         self.waits = self.puts_off
