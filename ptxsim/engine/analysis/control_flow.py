@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from ptxsim.engine.program.operation import Program, fact
@@ -20,28 +20,6 @@ class ControlFlow:
             for target in targets:
                 self.predecessors[target].append(number)
         self.entries = sorted({0, *(function.entry for function in program.functions.values())}) if count else []
-
-    @cached_property
-    def functions(self) -> dict[str, range]:
-        """The blocks of the functions that may be called, by name."""
-        codes = {function.entry: function.name for function in self.program.functions.values() if function.entry}
-        ends = [*sorted(codes)[1:], len(self.program.blocks)]
-        return {codes[entry]: range(entry, end) for entry, end in zip(sorted(codes), ends)}
-
-    def called_from(self, blocks: Iterable[int]) -> set[str]:
-        """The names of the functions that blocks call, directly or through others; all of them where one is called by address."""
-        found: set[str] = set()
-        rest = list(blocks)
-        while rest:
-            for op in self.program.blocks[rest.pop()]:
-                if op.call is None:
-                    continue
-                callee = self.program.functions.get(op.call.name or "")
-                names = set(self.functions) if op.call.name is None else {callee.name} if callee is not None else set()
-                for name in names - found:
-                    found.add(name)
-                    rest += self.functions[name]
-        return found
 
     def _following(self, number: int) -> list[int]:
         block = self.program.blocks[number]

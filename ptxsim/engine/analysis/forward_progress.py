@@ -15,6 +15,7 @@ from operator import and_, or_
 
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import reads, writes
+from ptxsim.engine.program.callees import blocks_of, callees, reached
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Access, AccessKind, Control, Mechanism
 
@@ -53,20 +54,19 @@ def polls(program: Program) -> tuple[bool, ...]:
     innermost: dict[int, int] = {}
     for head in sorted(bodies, key=lambda head: -len(bodies[head])):
         innermost |= dict.fromkeys(bodies[head], head)
-    functions = graph.functions
+    functions = blocks_of(program)
     asked = {
         name for name, blocks in functions.items() if any(_asks_others(op) for n in blocks for op in program.blocks[n])
     }
-    reached = {name: graph.called_from(blocks) for name, blocks in functions.items()}
-    asking = asked | {name for name, called in reached.items() if called & asked}
+    asking = asked | {name for name, blocks in functions.items() if reached(program, blocks) & asked}
     polling = {
         head for number, head in innermost.items()
         if weights[number] == STRONG
-        and (any(map(_asks_others, program.blocks[number])) or graph.called_from([number]) & asking)
+        and (any(map(_asks_others, program.blocks[number])) or callees(program, [number]) & asking)
     }  # fmt: skip
     for number, head in innermost.items():
         found[number] = head in polling
-    for name in graph.called_from(number for number, polls in enumerate(found) if polls):
+    for name in reached(program, [number for number, polls in enumerate(found) if polls]):
         for number in functions[name]:
             found[number] = innermost.get(number) is None or found[number]
     return tuple(found)

@@ -74,6 +74,7 @@ class Decoder:
 
     def decode(self) -> Program:
         self.program.function_addresses = function_addresses(self.bodies.module, self.alone)
+        self.program.called_by_address = self.bodies.by_address(self.functions)
         for function in self.functions:
             _FunctionDecoder(self, function).decode()
         most = max_static_shared_bytes(self.binder.target)
@@ -86,7 +87,7 @@ class Decoder:
         for op, labels, blocks in self.pending_targets:
             op.targets = tuple(blocks[label] for label in labels)
         contract(self.program)
-        measure_stack(self.program, self.bodies.by_address(self.functions))
+        measure_stack(self.program)
         allocates = any(op.family == "stack" for op in self.program.ops)
         self.program.local_bytes = self.program.stack_bytes + (DYNAMIC_STACK if allocates else 0)
         return self.program

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from itertools import chain, groupby
+from collections.abc import Mapping
+from itertools import groupby
 
+from ptxsim.engine.program.callees import blocks_of, callees
 from ptxsim.engine.program.operation import Program
 from ptxsim.isa.variable_layout import align, lay_out
 from ptxsim.syntax import ast
@@ -37,28 +38,15 @@ def frame_of(function: ast.Function, body: FlatBody) -> tuple[dict[str, int], in
     return offsets, align(max(ends.values()), ALIGNMENT)
 
 
-def measure_stack(program: Program, by_address: Collection[str]) -> None:
-    """Room for the deepest chain of calls; where functions may call themselves, for DEPTH more, as far as a thread has local memory.
-    `by_address`: the functions whose addresses are known."""
+def measure_stack(program: Program) -> None:
+    """Room for the deepest chain of calls; where functions may call themselves, for DEPTH more, as far as a thread has local memory."""
     frames = {code.name: code.frame for code in program.functions.values()}
-    deepest = _deepest(program.name, frames, _calls(program, by_address))
+    calls = {name: callees(program, blocks) for name, blocks in blocks_of(program).items()}
+    deepest = _deepest(program.name, frames, calls)
     program.is_recursive = deepest is None
     whole = sum(frames.values())
     again = max(whole, min(whole + (DEPTH - 1) * max(frames.values()), MOST_LOCAL))
     program.stack_bytes = again if deepest is None else deepest
-
-
-def _calls(program: Program, by_address: Collection[str]) -> dict[str, set[str]]:
-    """The names of those whom every function calls."""
-    found: dict[str, set[str]] = {}
-    functions = sorted({code.entry: code for code in program.functions.values()}.items())
-    for (entry, code), end in zip(
-        functions, [entry for entry, _ in functions[1:]] + [len(program.blocks)], strict=True
-    ):
-        names = {op.call.name for block in program.blocks[entry:end] for op in block if op.call is not None}
-        called = (program.functions.get(name or "") for name in chain(names, by_address if None in names else ()))
-        found[code.name] = {callee.name for callee in called if callee is not None}
-    return found
 
 
 def _deepest(kernel: str, frames: Mapping[str, int], calls: Mapping[str, set[str]]) -> int | None:

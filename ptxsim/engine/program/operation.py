@@ -185,6 +185,7 @@ class Program:
     slot_names: list[str]
     functions: dict[str, FunctionCode] = field(default_factory=dict)
     function_addresses: dict[str, int] = field(default_factory=dict)
+    called_by_address: set[str] = field(default_factory=set)  # functions whose addresses anything has
     stack_bytes: int = 0  # of local memory that is for variables and calls
     is_recursive: bool = False  # whether a thread may be in a function twice, as far as the calls show
     local_bytes: int = 0  # that and what alloca gives from
