@@ -13,7 +13,7 @@ from ptxsim.checks.order.log import settle
 from ptxsim.checks.order.lost import put_back
 from ptxsim.checks.order.maps import use_map
 from ptxsim.checks.order.proxies import see_copies
-from ptxsim.checks.order.sites import CARRIES, CP_ASYNC, LATER, REDUCES, STRONG, TAKEN, TOGETHER, WARPGROUP
+from ptxsim.checks.order.sites import BY_PROXY, CARRIES, CP_ASYNC, LATER, REDUCES, STRONG, TAKEN, TOGETHER, WARPGROUP
 from ptxsim.checks.order.slots import far_line, place_granules
 from ptxsim.checks.order.state import LINE_BITS, NONE, PAGE_BITS, Order
 from ptxsim.checks.order.touches import land, touch
@@ -68,7 +68,10 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
     elif event == Event.ASYNC_WAIT and not by_proxy:
         how = WRITES
     elif event == Event.ASYNC_WAIT and flags & FLAG_READ:
-        how, together = READS | OVER, ANY
+        how, together = (
+            READS | OVER,
+            1 + copier if bits & (BY_PROXY | LATER) == BY_PROXY else ANY,
+        )  # its group's wait is its lane's
     if not is_global and (event == Event.ASYNC_WRITE or (bits & LATER and how & WRITES and not how & COPIES)):
         land(o, slot, warp, addresses, mask, width, site, bits & CP_ASYNC != 0, copier)
         return True

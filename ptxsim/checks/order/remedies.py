@@ -14,6 +14,13 @@ def remedy(program: Program, one: Op, two: Op, what: int, is_far: bool, is_globa
     """What would order two accesses, taken in the order of the text. is_far: they are of two CTAs; later: which came second in this run."""
     first, second = sorted((one, two), key=lambda op: op.line)
     between = f"between line {first.line} and line {second.line}" if first.line != second.line else "between them"
+    copy = two if later is one else one
+    if not is_far and not is_global and later is not copy and _reads_in_groups(copy):  # its wait has been met
+        barrier = "bar.warp.sync" if what == RACE_IN_WARP else "bar.sync"
+        return (
+            f"only the thread that has issued the copy of line {copy.line} can wait for it: put {barrier} after its wait "
+            f"({WAITS[Mechanism.BULK_GROUP][-1]}.read), before line {later.line}"
+        )
     if not is_far and first.completes_by is None and next_round(program, first, second):
         barrier = "bar.warp.sync" if what == RACE_IN_WARP else "bar.sync"
         return (
@@ -59,6 +66,11 @@ def fixes(program: Program, one: Op, two: Op, what: int, is_far: bool, is_global
         return between_rounds(program, loop, barrier)
     fence = f"{PROXY_FENCE} " if is_fetch(second) and writes(first, is_global) else ""
     return barriers_between(program, first, second, fence + barrier)
+
+
+def _reads_in_groups(op: Op) -> bool:
+    """Whether an operation is a copy out of shared memory that the threads that have issued it wait for."""
+    return op.completes_by is Mechanism.BULK_GROUP
 
 
 def is_fetch(op: Op) -> bool:

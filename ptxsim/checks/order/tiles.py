@@ -17,7 +17,7 @@ from ptxsim.checks.order.cells import ANY, COPIES, FETCHES, NOBODY, OVER, READS,
 from ptxsim.checks.order.clocks import first_row
 from ptxsim.checks.order.lines import PARTLY, UNKNOWN, WHOLLY, is_all_own, is_written, take_cells, take_lines
 from ptxsim.checks.order.log import keep_in_log, make_room, settle
-from ptxsim.checks.order.sites import LATER, REDUCES, STRONG, TOGETHER, WARPGROUP
+from ptxsim.checks.order.sites import BY_PROXY, LATER, REDUCES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.state import NONE, NOW, PLAIN, SHIFT, Order
 from ptxsim.jit.body import Array
 from ptxsim.lanes import LANES
@@ -41,7 +41,8 @@ def is_tile_in_order(o: Order, slot: int, rank: int, warp: int, record: Array, e
                 fetch(o, slot, warp, record) if bits & WARPGROUP else send(o, slot, warp, record, flags >> LANE_SHIFT)
             )
         return event == Event.ASYNC_WAIT and (
-            flags & FLAG_READ == 0 or (not bits & LATER and end_reads(o, slot, warp, record))
+            flags & FLAG_READ == 0
+            or (not bits & LATER and end_reads(o, slot, warp, record, flags >> LANE_SHIFT if bits & BY_PROXY else ANY))
         )
     if o.uniform[slot, warp] == NONE or bits & (LATER | TOGETHER):
         return False
@@ -67,13 +68,13 @@ def send(o: Order, slot: int, warp: int, record: Array, lane: int) -> bool:
     return True
 
 
-def end_reads(o: Order, slot: int, warp: int, record: Array) -> bool:
-    """A wait shows what has been read until then: the log remembers it, as no lane's."""
-    row = row_for(o, slot, warp, ANY)
+def end_reads(o: Order, slot: int, warp: int, record: Array, lane: int) -> bool:
+    """A wait shows what has been read until then: the log remembers it, as the lane's that waits for its group, else as no lane's (ANY)."""
+    row = row_for(o, slot, warp, lane)
     make_room(o, slot)
     if take_lines(o, slot, warp, row, record, READS | OVER) == UNKNOWN:
         return False
-    keep_in_log(o, row, record, 0, True, False)
+    keep_in_log(o, row, record, 0 if lane == ANY else 1 << lane, lane == ANY, False)
     return True
 
 

@@ -19,12 +19,12 @@ def run_before(
     kernel: Kernel, names: Sequence[str], args: Sequence[Any], options: LaunchOptions
 ) -> tuple[Prior, list[Finding]]:
     """Launch kernels with the arguments and options of another, each a programmatic dependent launch of the one before; what that other one
-    may meet of them, and their findings. Raises PtxError for one that takes other parameters."""
+    may meet of them, and their findings. Raises PtxError for one that takes parameters of other types."""
     streams, findings = Streams(), list[Finding]()
     for name in names:
         first = kernel.module.kernel(name)
-        if [(p.name, p.type) for p in first.parameters] != [(p.name, p.type) for p in kernel.parameters]:
-            message = f"{name} takes other parameters than {kernel.name}, which is launched after it"
+        if [p.type for p in first.parameters] != [p.type for p in kernel.parameters]:
+            message = f"{name} takes parameters of other types than {kernel.name}, which is launched after it"
             raise bad(message, "give both the same: they get the same arguments")
         prior = streams.prior(None, True)
         run = first.run(args, replace(options, prior=prior))
