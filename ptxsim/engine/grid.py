@@ -67,6 +67,8 @@ class Grid:
         if machine.seed != 0:
             shuffle(machine.draws, order := [0] * clusters, 0, clusters)
             self.order = order
+        elif limits.held is not None and limits.held.from_last:
+            self.order = self.order[::-1]
         self.mixes = machine.seed != 0 and ctas_tell(program)
         self.done = self.next = 0  # CTAs; in `order`
         machine.cancel_cluster = self.cancel
@@ -167,7 +169,8 @@ class Grid:
     def _slices(self, are_all_here: bool) -> None:
         """A slice for every cluster that may go on, or for all if none knows that it may."""
         if not any(seat.may_go_on for seat in self.seats):
-            if all(seat.is_stuck for seat in self.seats):
+            is_let_go = self.limits.held is not None and self.limits.held.let_go()
+            if not is_let_go and all(seat.is_stuck for seat in self.seats):
                 raise Stopped(deadlock([seat.cluster.as_cluster() for seat in self.seats], self.program))
             for seat in self.seats:
                 seat.may_go_on = True
@@ -224,14 +227,17 @@ class Grid:
 
     def _look_for_livelock(self) -> None:
         """All clusters that have not ended are here: is all as it was before?"""
+        if self.limits.held is not None and self.limits.held.is_holding:
+            return  # it goes on when others have had their time
         if self.seats and self.rounds >= self.next_look:
             self.next_look = self.rounds + self._look * len(self.seats)
             if self.livelock.repeats(lambda: chain.from_iterable(seat.cluster.state() for seat in self.seats)):
                 raise Stopped(self._endless(chain.from_iterable(seat.cluster.blocks() for seat in self.seats)))
 
     def _cta_runner(self) -> CtaRunner | None:
-        """What runs whole clusters, if the engine has it and no hook needs every warp."""
-        return self.engine.cta_runner() if self.start is None and self.stop is None else None
+        """What runs whole clusters, if the engine has it and nothing needs every warp."""
+        needs_warps = self.start is not None or self.stop is not None or self.limits.held is not None
+        return None if needs_warps else self.engine.cta_runner()
 
     def _admit(self, number: int) -> Turns:
         cluster = cluster_at(self.machine, number, warp_bytes=self.engine.warp_bytes)
@@ -239,7 +245,7 @@ class Grid:
             self.engine.prepare(warp)
             if self.start is not None:
                 self.start(warp, self.engine)
-        return Turns(self.engine, cluster)
+        return Turns(self.engine, cluster, self.limits.held)
 
     def stop_all(self) -> None:
         """Call the stop hook for what is still resident, after the run ended early."""

@@ -18,6 +18,7 @@ import numpy as np
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.analysis.forward_progress import polls
 from ptxsim.engine.analysis.interplay import warps_tell
+from ptxsim.engine.held import Held
 from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.livelock import state_of
 from ptxsim.engine.program.operation import Op, Program
@@ -46,11 +47,13 @@ class Stopped(Exception):
 
 @dataclass(slots=True)
 class Limits:
-    """When to stop: warp instructions in all, seconds on the clock; `progress` gets the CTAs done, and all CTAs."""
+    """When to stop: warp instructions in all, seconds on the clock; `progress` gets the CTAs done, and all CTAs. `held`: a warp that is to
+    stand still for a while."""
 
     max_steps: int | None = None
     progress: Callable[[int, int], None] | None = None
     max_seconds: float | None = None
+    held: Held | None = None
 
 
 class Outcome(IntEnum):
@@ -147,8 +150,8 @@ class CtaRunner(Protocol):
 class Turns:
     """A cluster whose turns Python gives, a `Resident`."""
 
-    def __init__(self, engine: Engine, cluster: Cluster):
-        self.engine, self.machine, self.cluster = engine, engine.machine, cluster
+    def __init__(self, engine: Engine, cluster: Cluster, held: Held | None = None):
+        self.engine, self.machine, self.cluster, self.held = engine, engine.machine, cluster, held
         self.warps = [warp for cta in cluster.ctas for warp in cta.warps]
         self.rounds, self.polled = 0, 0
         self.polls = polls(engine.program)
@@ -213,12 +216,16 @@ class Turns:
 
     def _turn(self, warp: Warp) -> bool:
         """Let a warp execute some blocks; whether it could."""
-        machine, copies = self.machine, warp.record.copies
+        machine, copies, held = self.machine, warp.record.copies, self.held
+        if held is not None and held.holds(warp, machine):
+            return False
         machine.steps += 1
         machine.complete_due()
         if 0 < copies.next_due <= machine.steps:
             land_copies(machine.stream, warp.record, machine.steps)
         self.length = some_blocks(self.machine.draws) if self.mixes else TURN
+        if held is not None and held.is_awaited:
+            self.length = 1
         return self._guarded(warp, lambda warp: self.engine.run(warp, self.length))
 
     def _guarded(self, warp: Warp, action: Callable[[Warp], T]) -> T:
@@ -242,7 +249,8 @@ class Turns:
 
     def _only_polls(self) -> bool:
         """Whether all that does not wait polls, and something does, if only at a barrier on its way around."""
-        splits = [split for warp in self.warps for split in warp.splits]
+        held = self.held.warp if self.held is not None and self.held.is_holding else None
+        splits = [split for warp in self.warps if warp is not held for split in warp.splits]
         running = [self.polls[split.block] for split in splits if split.wait == RUNS]
         return all(running) if running else any(self.polls[s.block] for s in splits if s.wait >= FIRST_BARRIER)
 

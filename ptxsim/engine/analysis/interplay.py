@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from ptxsim.engine.analysis.forward_progress import polls
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.isa.facts import Access, AccessKind
+
+_OWN = ("local", "param", "const")  # spaces in which no thread meets another one
 
 
 @fact
@@ -24,3 +27,14 @@ def ctas_tell(program: Program) -> bool:
 
 def _tells(access: Access) -> bool:
     return access.kind is AccessKind.ATOMIC or access.order != "weak"
+
+
+@fact
+def meeting_blocks(program: Program) -> tuple[int, ...]:
+    """Blocks before which it may matter what others do first: they access memory that others see, and do not poll it."""
+    asks = polls(program)
+    return tuple(
+        number
+        for number, block in enumerate(program.blocks)
+        if not asks[number] and any(access.space not in _OWN for op in block for access in op.accesses)
+    )

@@ -1,17 +1,20 @@
 """A second look at small launches whose warps can tell in which order they run: what shows only where they are interleaved.
 
 With seed 0 a CTA runs for as long as it can, so that no reader ever meets a writer half way, and no task is stolen. Who leaves an order
-out there has it by luck.
+out there has it by luck. Chance finds it on other seeds; and the first warp that comes to a block is made to wait there while the
+others go on: what a thread has decided by what it saw before, they may have undone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 
 from ptxsim.checks.echoes import without_echoes
 from ptxsim.diagnostic import DOUBTFUL, Finding
-from ptxsim.engine.analysis.interplay import warps_tell
+from ptxsim.engine.analysis.interplay import meeting_blocks, warps_tell
+from ptxsim.engine.held import Held
 from ptxsim.engine.program.operation import Program
 from ptxsim.engine.turns import Limits
 from ptxsim.machine.state import Machine
@@ -19,9 +22,13 @@ from ptxsim.session.launch import Launch
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.run import Run
 
-MOST = 20_000  # warp instructions that further passes take in all, of about a tenth of a second
+MOST = 20_000  # warp instructions that further passes of each kind take in all, of about a tenth of a second
 LONGER = 8  # each may take so many times as long as the first: who waits asks again
 SEEDS = range(1, 9)
+# In which a warp is held: the seed, and whether the last CTA comes in first; what others may do meanwhile, besides as much as all did on the
+# first; what such a schedule counts for at least.
+ORDERS = (0, False), (1, False), (0, True)
+PATIENCE, LEAST = 300, 500
 
 Pass = Callable[[Limits, int], tuple[Machine, list[Finding]]]  # another one with a seed, and all that it finds
 
@@ -42,17 +49,43 @@ def other_seeds(program: Program, options: LaunchOptions, first: Run) -> range:
 
 
 def on_another_schedule(launch: Launch, first: Machine, look: Pass) -> list[Finding]:
-    """What the first of some seeds finds that finds anything."""
-    limits, left = Limits(LONGER * first.warp_instructions + 1000), MOST
+    """What the first of some schedules finds on which anything is found."""
+    steps, left = first.warp_instructions, MOST
     for seed in SEEDS:
-        if left < first.warp_instructions:
+        if left < steps:
             break
-        machine, findings = look(limits, seed)
+        machine, findings = look(Limits(LONGER * steps + 1000), seed)
         left -= machine.warp_instructions
-        if any(finding.name == "limit-reached" for finding in findings):
-            continue
-        found = without_echoes(launch.program, launch.code.source, findings, has_stopped=machine.stopped_at is not None)
         note = f"on another schedule (--seed {seed}); on that of seed 0 the threads do not meet there"
-        if wrong := [finding for finding in found if finding.level not in ("note", DOUBTFUL)]:
-            return [replace(finding, notes=(*finding.notes, note)) for finding in wrong]
+        if wrong := _wrong(launch, machine, findings, note):
+            return wrong
+    left, never = MOST, set[tuple[int, int]]()
+    for (seed, from_last), block in product(ORDERS, meeting_blocks(launch.program)):
+        if left < steps:
+            break
+        if (seed, block) in never:
+            continue
+        held = Held(block, from_last, steps + PATIENCE)
+        machine, findings = look(Limits(LONGER * steps + 1000, held=held), seed)
+        left -= max(LEAST, machine.warp_instructions)
+        if held.warp is None:
+            never.add((seed, block))
+        elif wrong := _wrong(launch, machine, findings, _says(launch.program, held, seed)):
+            return wrong
     return []
+
+
+def _wrong(launch: Launch, machine: Machine, findings: list[Finding], note: str) -> list[Finding]:
+    """What is wrong on a schedule that the note tells of."""
+    if any(finding.name == "limit-reached" for finding in findings):
+        return []
+    found = without_echoes(launch.program, launch.code.source, findings, has_stopped=machine.stopped_at is not None)
+    wrong = [finding for finding in found if finding.level not in ("note", DOUBTFUL)]
+    return [replace(finding, notes=(*finding.notes, note)) for finding in wrong]
+
+
+def _says(program: Program, held: Held, seed: int) -> str:
+    assert held.warp is not None
+    line, cta = program.blocks[held.block][0].line, held.warp.cta.linear
+    order = f" with seed {seed}" if seed else ", the last CTA first" if held.from_last else ""
+    return f"on another schedule: warp {held.warp.index} of CTA {cta} stands still before line {line} while the others go on{order}"
