@@ -14,13 +14,13 @@ from ptxsim.machine.state import Machine
 @dataclass(slots=True)
 class Held:
     """The first warp that comes to a block is held before it. `from_last`: CTAs come in from the last one on; patience: warp instructions
-    that others may take meanwhile; until: the count of them at which it goes on."""
+    that others may take meanwhile, and turns: some only wait; until: the counts of both at which it goes on."""
 
     block: int
     from_last: bool
     patience: int
     warp: Warp | None = None
-    until: int = 0
+    until: tuple[int, int] = 0, 0
     is_over: bool = False
 
     @property
@@ -39,10 +39,11 @@ class Held:
         if self.warp is None and any(
             split.block == self.block and split.op == 0 and split.wait == RUNS for split in warp.splits
         ):
-            self.warp, self.until = warp, machine.warp_instructions + self.patience
+            self.warp = warp
+            self.until = machine.warp_instructions + self.patience, machine.steps + self.patience
         if self.warp is not warp:
             return False
-        self.is_over = machine.warp_instructions >= self.until
+        self.is_over = machine.warp_instructions >= self.until[0] or machine.steps >= self.until[1]
         return not self.is_over
 
     def let_go(self) -> bool:
