@@ -11,7 +11,7 @@ from ptxsim.jit.kinds import Array as ArrayKind
 from ptxsim.lanes import LANES
 
 FAR = 1 << 62  # beyond every address
-_VECTOR = f"<{LANES} x i64>"
+VECTOR = f"<{LANES} x i64>"
 _NUMBERS = "<" + ", ".join(f"i64 {lane}" for lane in range(LANES)) + ">"
 
 
@@ -26,9 +26,9 @@ class _AreInSteps(Operation):
         numbers, *rest = arguments
         lanes, start, step = (at.convert(each, INT).parts[0] for each in rest)
         found = _loaded(at, numbers)
-        steps = at.let(f"mul {_VECTOR} {_spread(at, step)}, {_NUMBERS}")
-        wanted = at.let(f"add {_VECTOR} {_spread(at, start)}, {steps}")
-        differ = at.let(f"icmp ne {_VECTOR} {found}, {wanted}")
+        steps = at.let(f"mul {VECTOR} {_spread(at, step)}, {_NUMBERS}")
+        wanted = at.let(f"add {VECTOR} {_spread(at, start)}, {steps}")
+        differ = at.let(f"icmp ne {VECTOR} {found}, {wanted}")
         word = at.let(
             f"and i32 {at.let(f'bitcast <{LANES} x i1> {differ} to i32')}, {at.let(f'trunc i64 {lanes} to i32')}"
         )
@@ -44,8 +44,8 @@ class _AreMoved(Operation):
     def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
         numbers, others, distance = arguments
         given = at.convert(distance, INT).parts[0]
-        wanted = at.let(f"add {_VECTOR} {_loaded(at, others)}, {_spread(at, given)}")
-        differ = at.let(f"icmp ne {_VECTOR} {_loaded(at, numbers)}, {wanted}")
+        wanted = at.let(f"add {VECTOR} {_loaded(at, others)}, {_spread(at, given)}")
+        differ = at.let(f"icmp ne {VECTOR} {_loaded(at, numbers)}, {wanted}")
         word = at.let(f"bitcast <{LANES} x i1> {differ} to i{LANES}")
         return Value(BOOL, (at.let(f"icmp eq i{LANES} {word}, 0"),))
 
@@ -58,17 +58,17 @@ class _MostBits(Operation):
 
     def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
         at.unit.declare("most bits", _MOST_BITS)
-        counts = at.let(f"call {_VECTOR} @llvm.ctpop.v{LANES}i64({_VECTOR} {_loaded(at, arguments[0])})")
-        return Value(INT, (at.let(f"call i64 @llvm.vector.reduce.umax.v{LANES}i64({_VECTOR} {counts})"),))
+        counts = at.let(f"call {VECTOR} @llvm.ctpop.v{LANES}i64({VECTOR} {_loaded(at, arguments[0])})")
+        return Value(INT, (at.let(f"call i64 @llvm.vector.reduce.umax.v{LANES}i64({VECTOR} {counts})"),))
 
 
 _MOST_BITS = f"""
-declare {_VECTOR} @llvm.ctpop.v{LANES}i64({_VECTOR})
-declare i64 @llvm.vector.reduce.umax.v{LANES}i64({_VECTOR})
+declare {VECTOR} @llvm.ctpop.v{LANES}i64({VECTOR})
+declare i64 @llvm.vector.reduce.umax.v{LANES}i64({VECTOR})
 """
 
 
-def _place(at: Expressions, numbers: Value | Known) -> str:
+def place_of(at: Expressions, numbers: Value | Known) -> str:
     """Where the numbers of all lanes stand."""
     if isinstance(numbers, Known) or numbers.kind not in _OF_LANES:
         at.refuse(f"the numbers of {LANES} lanes are expected")
@@ -79,12 +79,12 @@ _OF_LANES = [ArrayKind(np.dtype(kind), (LANES,)) for kind in (np.uint64, np.int6
 
 
 def _loaded(at: Expressions, numbers: Value | Known) -> str:
-    return at.let(f"load {_VECTOR}, ptr {_place(at, numbers)}, align 8")
+    return at.let(f"load {VECTOR}, ptr {place_of(at, numbers)}, align 8")
 
 
 def _spread(at: Expressions, number: str) -> str:
-    one = at.let(f"insertelement {_VECTOR} poison, i64 {number}, i64 0")
-    return at.let(f"shufflevector {_VECTOR} {one}, {_VECTOR} poison, <{LANES} x i32> zeroinitializer")
+    one = at.let(f"insertelement {VECTOR} poison, i64 {number}, i64 0")
+    return at.let(f"shufflevector {VECTOR} {one}, {VECTOR} poison, <{LANES} x i32> zeroinitializer")
 
 
 class _LanesBetween(Operation):
@@ -97,9 +97,9 @@ class _LanesBetween(Operation):
         numbers, *rest = arguments
         lanes, first, last = (at.convert(each, INT).parts[0] for each in rest)
         found = _loaded(at, numbers)
-        beyond = at.let(f"sub {_VECTOR} {found}, {_spread(at, first)}")
+        beyond = at.let(f"sub {VECTOR} {found}, {_spread(at, first)}")
         most = _spread(at, at.let(f"sub i64 {last}, {first}"))
-        word = at.let(f"bitcast <{LANES} x i1> {at.let(f'icmp ule {_VECTOR} {beyond}, {most}')} to i{LANES}")
+        word = at.let(f"bitcast <{LANES} x i1> {at.let(f'icmp ule {VECTOR} {beyond}, {most}')} to i{LANES}")
         return Value(INT, (at.let(f"and i64 {at.let(f'zext i{LANES} {word} to i64')}, {lanes}"),))
 
 
@@ -125,7 +125,7 @@ class _BlocksOf(Operation):
         lanes, size, shift = (at.convert(each, INT).parts[0] for each in rest)
         at.unit.declare("lowest", _LOWEST)
         at.unit.declare("blocks", _BLOCKS)
-        given = f"ptr {_place(at, numbers)}, i64 {lanes}, i64 {size}, i64 {shift}"
+        given = f"ptr {place_of(at, numbers)}, i64 {lanes}, i64 {size}, i64 {shift}"
         found = at.let(f"call {_BLOCKS_FOUND} @blocks({given})")
         parts = tuple(at.let(f"extractvalue {_BLOCKS_FOUND} {found}, {number}") for number in range(3))
         return Value(Several((INT, INT, INT)), parts)
@@ -134,18 +134,18 @@ class _BlocksOf(Operation):
 def _all(number: str, name: str) -> str:
     """IR of a vector of one number."""
     return f"""
-  %{name}.one = insertelement {_VECTOR} poison, i64 {number}, i64 0
-  %{name} = shufflevector {_VECTOR} %{name}.one, {_VECTOR} poison, <{LANES} x i32> zeroinitializer"""
+  %{name}.one = insertelement {VECTOR} poison, i64 {number}, i64 0
+  %{name} = shufflevector {VECTOR} %{name}.one, {VECTOR} poison, <{LANES} x i32> zeroinitializer"""
 
 
 _BLOCKS_FOUND = "{i64, i64, i64}"
 # Mostly all lanes are in the block of the first of them, or in one that is next to it: then there is nothing to be put together.
 _BLOCKS = f"""
-declare i64 @llvm.vector.reduce.or.v{LANES}i64({_VECTOR})
+declare i64 @llvm.vector.reduce.or.v{LANES}i64({VECTOR})
 declare i64 @llvm.cttz.i64(i64, i1)
 define internal {_BLOCKS_FOUND} @blocks(ptr %numbers, i64 %lanes, i64 %size, i64 %shift) {{
 entry:
-  %given = load {_VECTOR}, ptr %numbers, align 8
+  %given = load {VECTOR}, ptr %numbers, align 8
   %word = trunc i64 %lanes to i{LANES}
   %mask = bitcast i{LANES} %word to <{LANES} x i1>
   %lane = call i64 @llvm.cttz.i64(i64 %lanes, i1 true)
@@ -155,12 +155,12 @@ entry:
   %start = shl i64 %block, %shift
   %whole = shl i64 1, %shift
   %room = sub i64 %whole, %size{_all("%start", "starts")}{_all("%room", "rooms")}{_all("%whole", "wholes")}
-  %ahead = sub {_VECTOR} %given, %starts
-  %next = sub {_VECTOR} %ahead, %wholes
-  %last = add {_VECTOR} %ahead, %wholes
-  %in.first = icmp ule {_VECTOR} %ahead, %rooms
-  %in.next = icmp ule {_VECTOR} %next, %rooms
-  %in.last = icmp ule {_VECTOR} %last, %rooms
+  %ahead = sub {VECTOR} %given, %starts
+  %next = sub {VECTOR} %ahead, %wholes
+  %last = add {VECTOR} %ahead, %wholes
+  %in.first = icmp ule {VECTOR} %ahead, %rooms
+  %in.next = icmp ule {VECTOR} %next, %rooms
+  %in.last = icmp ule {VECTOR} %last, %rooms
   %firsts = bitcast <{LANES} x i1> %in.first to i{LANES}
   %nexts = bitcast <{LANES} x i1> %in.next to i{LANES}
   %lasts = bitcast <{LANES} x i1> %in.last to i{LANES}
@@ -188,23 +188,23 @@ same:
   %s3 = insertvalue {_BLOCKS_FOUND} %s2, i64 %lanes, 2
   ret {_BLOCKS_FOUND} %s3
 several:{_all("%shift", "by")}{_all("%size", "sizes")}
-  %low = lshr {_VECTOR} %given, %by
-  %ends = add {_VECTOR} %given, %sizes
-  %inner = sub {_VECTOR} %ends, splat (i64 1)
-  %high = lshr {_VECTOR} %inner, %by
-  %where = select <{LANES} x i1> %mask, {_VECTOR} %low, {_VECTOR} splat (i64 {(1 << 63) - 1})
-  %first = call i64 @llvm.vector.reduce.smin.v{LANES}i64({_VECTOR} %where){_all("%first", "base")}
-  %lower = sub {_VECTOR} %low, %base
-  %higher = sub {_VECTOR} %high, %base
-  %near = icmp ult {_VECTOR} %higher, splat (i64 64)
+  %low = lshr {VECTOR} %given, %by
+  %ends = add {VECTOR} %given, %sizes
+  %inner = sub {VECTOR} %ends, splat (i64 1)
+  %high = lshr {VECTOR} %inner, %by
+  %where = select <{LANES} x i1> %mask, {VECTOR} %low, {VECTOR} splat (i64 {(1 << 63) - 1})
+  %first = call i64 @llvm.vector.reduce.smin.v{LANES}i64({VECTOR} %where){_all("%first", "base")}
+  %lower = sub {VECTOR} %low, %base
+  %higher = sub {VECTOR} %high, %base
+  %near = icmp ult {VECTOR} %higher, splat (i64 64)
   %inside = and <{LANES} x i1> %near, %mask
-  %lower.bit = and {_VECTOR} %lower, splat (i64 63)
-  %higher.bit = and {_VECTOR} %higher, splat (i64 63)
-  %lower.block = shl {_VECTOR} splat (i64 1), %lower.bit
-  %higher.block = shl {_VECTOR} splat (i64 1), %higher.bit
-  %both = or {_VECTOR} %lower.block, %higher.block
-  %touched = select <{LANES} x i1> %inside, {_VECTOR} %both, {_VECTOR} zeroinitializer
-  %found = call i64 @llvm.vector.reduce.or.v{LANES}i64({_VECTOR} %touched)
+  %lower.bit = and {VECTOR} %lower, splat (i64 63)
+  %higher.bit = and {VECTOR} %higher, splat (i64 63)
+  %lower.block = shl {VECTOR} splat (i64 1), %lower.bit
+  %higher.block = shl {VECTOR} splat (i64 1), %higher.bit
+  %both = or {VECTOR} %lower.block, %higher.block
+  %touched = select <{LANES} x i1> %inside, {VECTOR} %both, {VECTOR} zeroinitializer
+  %found = call i64 @llvm.vector.reduce.or.v{LANES}i64({VECTOR} %touched)
   %inside.word = bitcast <{LANES} x i1> %inside to i{LANES}
   %those = zext i{LANES} %inside.word to i64
   %t1 = insertvalue {_BLOCKS_FOUND} poison, i64 %first, 0
@@ -232,7 +232,7 @@ class _MeetOthers(Operation):
             if number % 3:
                 given.append(f"i64 {at.convert(each, INT).parts[0]}")
             else:
-                given.append(f"ptr {_place(at, each)}")
+                given.append(f"ptr {place_of(at, each)}")
         at.unit.declare("meet", _MEET)
         return Value(BOOL, (at.let(f"call i1 @meet({', '.join(given)})"),))
 
@@ -240,18 +240,18 @@ class _MeetOthers(Operation):
 _MEET = f"""
 define internal i1 @meet(ptr %mine, i64 %lanes, i64 %size, ptr %theirs, i64 %others, i64 %sizes) {{
 entry:
-  %all = load {_VECTOR}, ptr %theirs, align 8
+  %all = load {VECTOR}, ptr %theirs, align 8
   %before = sub i64 %sizes, 1
   %span = add i64 %before, %size{_all("%before", "back")}{_all("%span", "room")}
-  %ends = add {_VECTOR} %all, %back
+  %ends = add {VECTOR} %all, %back
   br label %next
 next:
   %lane = phi i64 [ 0, %entry ], [ %after, %next ]
   %found = phi i64 [ 0, %entry ], [ %more, %next ]
   %place = getelementptr i64, ptr %mine, i64 %lane
   %start = load i64, ptr %place, align 8{_all("%start", "from")}
-  %apart = sub {_VECTOR} %ends, %from
-  %meets = icmp ult {_VECTOR} %apart, %room
+  %apart = sub {VECTOR} %ends, %from
+  %meets = icmp ult {VECTOR} %apart, %room
   %word = bitcast <{LANES} x i1> %meets to i{LANES}
   %bits = zext i{LANES} %word to i64
   %own = shl i64 1, %lane
@@ -282,7 +282,7 @@ class _Different(Operation):
         numbers, *rest = arguments
         lanes, shift = (at.convert(each, INT).parts[0] for each in rest)
         at.unit.declare("different", _DIFFERENT)
-        return Value(INT, (at.let(f"call i64 @different(ptr {_place(at, numbers)}, i64 {lanes}, i64 {shift})"),))
+        return Value(INT, (at.let(f"call i64 @different(ptr {place_of(at, numbers)}, i64 {lanes}, i64 {shift})"),))
 
 
 # A lane counts if none before it has its number. Where all numbers agree in their upper halves, which is looked at first, the lower ones are
@@ -327,20 +327,20 @@ out:
     + f"""
 define internal i64 @different(ptr %numbers, i64 %lanes, i64 %shift) {{
 entry:
-  %given = load {_VECTOR}, ptr %numbers, align 8{_all("%shift", "by")}
-  %shifted = lshr {_VECTOR} %given, %by
-  %upper = lshr {_VECTOR} %shifted, splat (i64 32)
-  %one = extractelement {_VECTOR} %upper, i64 0{_all("%one", "same")}
-  %differ = icmp ne {_VECTOR} %upper, %same
+  %given = load {VECTOR}, ptr %numbers, align 8{_all("%shift", "by")}
+  %shifted = lshr {VECTOR} %given, %by
+  %upper = lshr {VECTOR} %shifted, splat (i64 32)
+  %one = extractelement {VECTOR} %upper, i64 0{_all("%one", "same")}
+  %differ = icmp ne {VECTOR} %upper, %same
   %word = bitcast <{LANES} x i1> %differ to i{LANES}
   %alike = icmp eq i{LANES} %word, 0
   br i1 %alike, label %halves, label %wholes
 halves:
-  %half = trunc {_VECTOR} %shifted to <{LANES} x i32>
+  %half = trunc {VECTOR} %shifted to <{LANES} x i32>
   %few = call i64 @different.32(ptr %numbers, <{LANES} x i32> %half, i64 %lanes, i64 %shift)
   ret i64 %few
 wholes:
-  %many = call i64 @different.64(ptr %numbers, {_VECTOR} %shifted, i64 %lanes, i64 %shift)
+  %many = call i64 @different.64(ptr %numbers, {VECTOR} %shifted, i64 %lanes, i64 %shift)
   ret i64 %many
 }}
 """
@@ -361,17 +361,17 @@ class _Bounds(Operation):
         word = at.let(f"trunc i64 {at.convert(lanes, INT).parts[0]} to i{LANES}")
         there, found = at.let(f"bitcast i{LANES} {word} to <{LANES} x i1>"), _loaded(at, numbers)
         low, high = (
-            at.let(f"select <{LANES} x i1> {there}, {_VECTOR} {found}, {_VECTOR} splat (i64 {other})")
+            at.let(f"select <{LANES} x i1> {there}, {VECTOR} {found}, {VECTOR} splat (i64 {other})")
             for other in (FAR, -1)
         )
         parts = tuple(
-            at.let(f"call i64 @llvm.vector.reduce.{which}.v{LANES}i64({_VECTOR} {each})")
+            at.let(f"call i64 @llvm.vector.reduce.{which}.v{LANES}i64({VECTOR} {each})")
             for which, each in (("smin", low), ("smax", high))
         )
         return Value(Several((INT, INT)), parts)
 
 
-_LOWEST = f"declare i64 @llvm.vector.reduce.smin.v{LANES}i64({_VECTOR})"
-_HIGHEST = f"declare i64 @llvm.vector.reduce.smax.v{LANES}i64({_VECTOR})"
+_LOWEST = f"declare i64 @llvm.vector.reduce.smin.v{LANES}i64({VECTOR})"
+_HIGHEST = f"declare i64 @llvm.vector.reduce.smax.v{LANES}i64({VECTOR})"
 are_in_steps, lanes_between, are_moved, most_bits = _AreInSteps(), _LanesBetween(), _AreMoved(), _MostBits()
 blocks_of, meet_others, different, bounds = _BlocksOf(), _MeetOthers(), _Different(), _Bounds()

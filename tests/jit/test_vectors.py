@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxsim.jit.body import Array, body
+from ptxsim.jit.filling import fill_lines
 from ptxsim.jit.rows import fetch, fill, lower_than, lowest_of, raise_to
 from ptxsim.jit.vectors import FAR, are_in_steps, are_moved, blocks_of, bounds, different, lanes_between, most_bits
 from tests.jit.alike import alike
@@ -47,6 +48,31 @@ def test_lanes_between(lanes, seed, first, more):
     found, _ = alike(between, lines, first, first + more)
     own = lines["numbers"][0].astype(np.int64)
     assert found == sum(1 << k for k in range(32) if lanes >> k & 1 and first <= own[k] <= first + more)
+
+
+@body
+def filling(lines: Array, size: int) -> int:
+    return int(fill_lines(lines[0]["numbers"], int(lines[0]["lanes"]), size))
+
+
+@given(
+    st.sampled_from([1, 3, 4, 8, 16, 32, 64, 128, 256]), st.integers(0, 2**30), st.integers(0, 127), st.booleans(),
+    st.sampled_from([2**32 - 1, 2**32 - 1, 0xFF]), st.integers(0, 64),
+)  # fmt: skip
+@settings(deadline=None)
+def test_lanes_fill_lines(size, seed, turn, is_turned, lanes, wrong):
+    """Rows of lanes, each at a place of its own, turned by what a swizzle exchanges; or one lane elsewhere."""
+    lines, lane = np.zeros(1, LINE), np.arange(32)
+    each = max(1, 128 // size)
+    rows = np.random.default_rng(seed).integers(0, 1000, 32)[lane // each]
+    turn = turn // size * size if is_turned else 0
+    numbers = rows * 128 + (lane % each * size ^ turn)
+    if wrong < 32:
+        numbers[wrong] ^= 1
+    lines["numbers"], lines["lanes"] = numbers.astype(np.uint64), lanes
+    found, _ = alike(filling, lines, size)
+    can = size in (4, 8, 16, 32, 64, 128) and (size == 128 or lanes == 2**32 - 1)
+    assert found == (can and (wrong >= 32 or not lanes >> wrong & 1))
 
 
 @body

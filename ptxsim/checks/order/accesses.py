@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxsim.checks.order.by_line import lay_out_under
 from ptxsim.checks.order.cells import ALL, ANY, COPIES, FETCHES, LEARNS, MIXED, OFFSET, OVER, READS, STAYS, WRITES, tell
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.edges import synchronise
@@ -73,7 +74,7 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
             1 + copier if bits & (BY_PROXY | LATER) == BY_PROXY else ANY,
         )  # its group's wait is its lane's
     if not is_global and (event == Event.ASYNC_WRITE or (bits & LATER and how & WRITES and not how & COPIES)):
-        land(o, slot, warp, addresses, mask, width, site, bits & CP_ASYNC != 0, copier)
+        land(o, slot, warp, record, bits & CP_ASYNC != 0, copier)
         return True
     if how == 0:
         return True
@@ -85,6 +86,8 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
         tell(o, found, MIXED, site, differing(addresses, mask, width), at, slot, warp, lane, warp, is_global)
     if is_global and not have_pages(o, addresses, mask, width):
         return False
+    if not is_global:
+        lay_out_under(o, slot, addresses, mask, width)
     if bits & CARRIES and (event == Event.STORE or (is_global and Event.STORE < event <= Event.REDUCE)):
         put_back(o, slot, warp, record, event, is_global, found)
     if is_global:

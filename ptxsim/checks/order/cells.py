@@ -53,6 +53,14 @@ def first_line(o: Order, slot: int, rank: int) -> int:
     return (slot * int(o.n[CTAS]) + rank) * int(o.n[LINES]) - (rank << OWNER)
 
 
+def line_of(o: Order, slot: int, address: int) -> int:
+    """The line of a byte of shared memory; NONE where there is no such memory."""
+    rank, number = address >> RANK_SHIFT, (address & OFFSET) >> LINE_BITS
+    if rank >= o.n[CTAS] or number >= o.n[LINES]:
+        return NONE
+    return (slot * int(o.n[CTAS]) + rank) * int(o.n[LINES]) + number
+
+
 def first_cell(o: Order, slot: int, rank: int) -> int:
     """The same for granules."""
     return (slot * int(o.n[CTAS]) + rank) * int(o.n[CELLS]) - (rank << RANK_SHIFT >> int(o.n[SHIFT]))

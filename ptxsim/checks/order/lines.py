@@ -16,6 +16,7 @@ All other accesses are judged granule by granule (`accesses`), with the same ver
 
 from __future__ import annotations
 
+from ptxsim.checks.order.by_line import fills_lines, lay_out_under, write_lines
 from ptxsim.checks.order.cells import (
     COPIES,
     FETCHES,
@@ -154,6 +155,7 @@ def note_at_once(o: Order, slot: int, rank: int, warp: int, row: int, record: Ar
     """Lanes read shared memory of other CTAs of the cluster, too."""
     mask, width, addresses, site = int(record["mask"]), int(record["width"]), record["addresses"], int(record["site"])
     shift, cells, start, owner = int(o.n[SHIFT]), 0, int(o.start[slot]), NONE
+    lay_out_under(o, slot, addresses, mask, width)
     for lane in range(LANES):
         if mask >> lane & 1:
             address = int(addresses[lane])
@@ -170,8 +172,12 @@ def note_at_once(o: Order, slot: int, rank: int, warp: int, row: int, record: Ar
 
 def take_cells(o: Order, slot: int, record: Array, writer: int, step: int) -> None:
     """The granules of an access are written now: by `writer`, or where `step` is 1, each lane's by the lane's own after it."""
+    if fills_lines(o, record):
+        write_lines(o, slot, record, writer, step)
+        return
     mask, width, addresses, now = int(record["mask"]), int(record["width"]), record["addresses"], int(o.n[NOW])
     shift, cells, site, owner = int(o.n[SHIFT]), 0, int(record["site"]), NONE
+    lay_out_under(o, slot, addresses, mask, width)
     for lane in range(LANES):
         if mask >> lane & 1:
             address = int(addresses[lane])
@@ -340,6 +346,7 @@ def may_access(o: Order, slot: int, warp: int, row: int, record: Array) -> bool:
     floor, own = int(o.floor[row]), int(o.own[row])
     mask, width, addresses = int(record["mask"]), int(record["width"]), record["addresses"]
     cells, shift, owner = 0, int(o.n[SHIFT]), NONE
+    lay_out_under(o, slot, addresses, mask, width)
     for lane in range(LANES):
         if mask >> lane & 1:
             address = int(addresses[lane])
@@ -359,6 +366,7 @@ def is_written(o: Order, slot: int, record: Array) -> bool:
     """Whether all that a record reads of shared memory has been written since its CTA began."""
     mask, width, addresses = int(record["mask"]), int(record["width"]), record["addresses"]
     cells, shift, start, owner, known = 0, int(o.n[SHIFT]), int(o.start[slot]), NONE, NONE
+    lay_out_under(o, slot, addresses, mask, width)
     for lane in range(LANES):
         if mask >> lane & 1 and int(addresses[lane]) != known:  # often the lane before has read the same
             address = int(addresses[lane])

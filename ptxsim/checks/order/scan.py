@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptxsim.checks.order.accesses import access
 from ptxsim.checks.order.barriers import arrive, barrier_number, came_unlike, has_not_met, leave, stray, sync_warp
+from ptxsim.checks.order.by_line import lay_out
 from ptxsim.checks.order.cells import (
     AHEAD,
     OFFSET,
@@ -230,6 +231,7 @@ def publish_mbarriers(o: Order, slot: int, rank: int, warp: int, lanes: int) -> 
     place, known = slot * int(o.n[CTAS]) + rank, 0
     for number in range(lines):
         if o.lines[place * lines + number]["written"] > o.start[slot]:
+            lay_out(o, place * lines + number)
             first = place * int(o.n[CELLS]) + (number << to_line)
             for cell in range(first, min(first + (1 << to_line), (place + 1) * int(o.n[CELLS]))):
                 one = o.cells[cell]
@@ -258,6 +260,7 @@ def use_mbarriers(
             ):  # one of another CTA than the data's: any wait says that the data is there
                 land_in(o, slot, part, int(o.n[UNITS]) - 1, 0)
             continue
+        lay_out(o, cell >> LINE_BITS - int(o.n[SHIFT]))
         made, key = o.cells[cell], shared_key(o, slot, address)
         written, writer = int(made["written"]), int(made["writer"])
         by_copy = not waits and flags & FLAG_ASYNC_PROXY != 0

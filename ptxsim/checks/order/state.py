@@ -93,9 +93,12 @@ CELL = record(("writer", "i4"), ("written", "i4"), ("site", "i4"), ("last", "i4"
 # products of the two warpgroups `held` have (first, second), and others. In global memory full is how often it has been read, low and
 # high are the clusters that stand for its readers (see far.see_reader), and others is when it was last written otherwise than by
 # strong updates that are in each other's scope.
+# wrote: when one record wrote all of its granules, who have not been told (see by_line), 0 if there is none: the granule of byte b has
+# been by the thread or column `writer` ^ b >> `bits`, at `site`.
 LINE = record(
     ("written", "i4"), ("read", "i4"), ("landed", "i4"), ("updated", "i4"), ("full", "i4"), ("low", "i4"), ("high", "i4"),
-    ("held", "i4"), ("others", "i4"), ("first", "i4"), ("second", "i4"), ("source", "i4")
+    ("held", "i4"), ("others", "i4"), ("first", "i4"), ("second", "i4"), ("source", "i4"),
+    ("wrote", "i4"), ("writer", "i4"), ("site", "i4"), ("bits", "i4"),
 )  # fmt: skip
 # An access that a line of global memory holds: a warp of the grid, when, where, and the lanes next to each other that access `width`
 # bytes each, in steps from the address that lane 0 has or would have.

@@ -13,6 +13,7 @@ the same verdict as granule by granule (`accesses`):
 
 from __future__ import annotations
 
+from ptxsim.checks.order.by_line import are_of_lanes, fills_lines, lay_out_under, write_lines
 from ptxsim.checks.order.cells import ANY, COPIES, FETCHES, NOBODY, OVER, READS, WRITES, first_cell, in_flight, row_for
 from ptxsim.checks.order.clocks import first_row
 from ptxsim.checks.order.lines import PARTLY, UNKNOWN, WHOLLY, is_all_own, is_written, take_cells, take_lines
@@ -105,6 +106,10 @@ def give_to_lanes(o: Order, slot: int, rank: int, warp: int, record: Array) -> b
     floor = int(o.floor[row])
     if take_lines(o, slot, warp, row, record, WRITES | OVER) == UNKNOWN:
         return False
+    if fills_lines(o, record) and are_of_lanes(o, slot, record, warp * LANES, floor):
+        write_lines(o, slot, record, warp * LANES, 1)
+        return True
+    lay_out_under(o, slot, addresses, mask, width)
     shift, cells, start = int(o.n[SHIFT]), first_cell(o, slot, rank), int(o.start[slot])
     for lane in range(LANES):
         if mask >> lane & 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptxsim.checks.order.by_line import fills_lines, lay_out_under, write_lines
 from ptxsim.checks.order.cells import (
     ANY,
     COPIES,
@@ -31,6 +32,7 @@ from ptxsim.checks.order.cells import (
     in_flight,
     keep_store,
     knows_writer,
+    line_of,
     note_lane,
     row_for,
     tell,
@@ -292,11 +294,14 @@ def judge(
     return what, other, who
 
 
-def land(
-    o: Order, slot: int, warp: int, addresses: Array, mask: int, width: int, site: int, by_lane: bool, copier: int
-) -> None:  # fmt: skip
+def land(o: Order, slot: int, warp: int, record: Array, by_lane: bool, copier: int) -> None:
     """Bytes of an asynchronous copy are there; copier: the lane whose copy all of them are, or NONE."""
+    addresses, mask, width, site = record["addresses"], int(record["mask"]), int(record["width"]), int(record["site"])
     settle(o, slot, addresses, mask, width)
+    if (by_lane or copier != NONE) and fills_lines(o, record):
+        land_lines(o, slot, warp, record, by_lane, copier)
+        return
+    lay_out_under(o, slot, addresses, mask, width)
     now, to_line, known, writer, is_whole = int(o.n[NOW]), LINE_BITS - int(o.n[SHIFT]), NONE, 0, width == 1 << LINE_BITS
     for lane in range(LANES):
         if mask >> lane & 1:
@@ -315,3 +320,21 @@ def land(
                         line["written"], o.warps[number, warp % LANES] = now, now
                     else:
                         note_landing(o, slot, line, writer, is_whole)
+
+
+def land_lines(o: Order, slot: int, warp: int, record: Array, by_lane: bool, copier: int) -> None:
+    """The same of whole lines."""
+    mask, addresses, width, now = int(record["mask"]), record["addresses"], int(record["width"]), int(o.n[NOW])
+    writer, lane = warp * LANES, 0
+    if not by_lane:
+        writer = completed(o, slot, copier)
+    write_lines(o, slot, record, writer, 1 if by_lane else 0)
+    while lane < LANES:
+        at = line_of(o, slot, int(addresses[lane])) if mask >> lane & 1 else NONE
+        if at != NONE:
+            line = o.lines[at]
+            if by_lane:
+                line["written"], o.warps[at, warp % LANES] = now, now
+            else:
+                note_landing(o, slot, line, writer, width == 1 << LINE_BITS)
+        lane += (1 << LINE_BITS) // width

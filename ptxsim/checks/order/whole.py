@@ -6,7 +6,6 @@ from ptxsim.checks.order.log import note_lines
 from ptxsim.checks.order.sites import LATER
 from ptxsim.checks.order.state import (
     ALWAYS,
-    CELLS,
     CHANGED,
     CTAS,
     END_WHOLE,
@@ -46,14 +45,14 @@ def is_known(o: Order, slot: int, row: int, record: Array) -> bool:
 
 def fill(o: Order, slot: int, line: int) -> bool:
     """Whether all granules of a line have been written since their CTA began, which is remembered."""
-    per_line, place = LINE_BITS - int(o.n[SHIFT]), line // int(o.n[LINES])
-    first = place * int(o.n[CELLS]) + (line - place * int(o.n[LINES]) << per_line)
-    for cell in range(first, min(first + (1 << per_line), (place + 1) * int(o.n[CELLS]))):
-        if o.cells[cell]["written"] <= o.start[slot]:
-            return False
-    o.lines[line]["full"] = o.cluster[slot] + 1
+    one, start, per_line = o.lines[line], int(o.start[slot]), LINE_BITS - int(o.n[SHIFT])
+    if one["wrote"] <= start:
+        for cell in range(line << per_line, line + 1 << per_line):
+            if o.cells[cell]["written"] <= start or one["wrote"] != 0:
+                return False
+    one["full"] = o.cluster[slot] + 1
     if o.n[CTAS] == 1:
-        extend(o, slot, line - place * int(o.n[LINES]))
+        extend(o, slot, line % int(o.n[LINES]))
     return True
 
 
