@@ -13,7 +13,8 @@ from ptxsim.checks.causes import by_cause, note_of_others
 from ptxsim.checks.changes import fences_after
 from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.order.sites import ACQUIRES, site_bits
-from ptxsim.checks.proxy_scan import GENERIC, REDUCTION, UNFENCED, UNWAITED, WARPGROUP, ProxyShadow, scan
+from ptxsim.checks.proxy_scan import GENERIC, REDUCTION, UNFENCED, UNWAITED, WARPGROUP, scan
+from ptxsim.checks.proxy_state import ProxyShadow
 from ptxsim.checks.waits import missing_wait, overwritten
 from ptxsim.diagnostic import LEFT_OVER, Finding, Label
 from ptxsim.edits import Edit, Fix
@@ -105,7 +106,8 @@ class ProxyChecker(Observer):
         """A CTA is over: bulk stores whose reads were never waited for."""
         shadow = self.shadows.pop(cta)
         self.unused.append(shadow)
-        for site in np.unique(shadow.read_site[shadow.reading > 0]).tolist():
+        read = shadow.lines["read_site"][shadow.lines["reading"] > 0], shadow.read_site[shadow.reading > 0]
+        for site in np.unique(np.concatenate(read)).tolist():
             if self.program.ops[site].completes_by in (Mechanism.BULK_GROUP, Mechanism.MBARRIER):
                 times, first = self.unwaited.get(site, (0, cta))
                 self.unwaited[site] = (times + 1, first)

@@ -6,11 +6,10 @@ through proxy fences. PTX ISA, "Memory Consistency Model: Proxies", "Async proxy
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
+from ptxsim.checks.proxy_chunks import take_chunks, take_lanes, take_lines
+from ptxsim.checks.proxy_state import CHUNK_BITS, ProxyShadow, tell_counts, tell_writers, write
 from ptxsim.jit.body import Array, body
+from ptxsim.jit.filling import fill_lines
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, FLAG_STRONG, LANE_SHIFT, Event, Proxy, Space
 from ptxsim.machine.memory import RANK_SHIFT
 
@@ -19,75 +18,8 @@ UNFENCED, OVERWRITTEN, UNWAITED = range(3)
 # Kinds of sites.
 # A product; a bulk or tensor copy that reads its destination, too; what is not of the async proxy.
 WARPGROUP, REDUCTION, GENERIC = 1, 2, 3
-LINE_BITS, CHUNK_BITS = 7, 4
-# In what counts for the four words of a chunk: one more for each, and what makes the top bit of those that are not 0 appear.
-EACH, TOPS, UP_TO_TOP = 0x0001_0001_0001_0001, -0x7FFF_7FFF_7FFF_8000, 0x7FFF_7FFF_7FFF_7FFF
 _WAITS = (Event.LEAVE, Event.MBARRIER_WAIT, Event.SYNC_WARP)
 _HANDS_ON = (Event.ARRIVE, Event.MBARRIER_ARRIVE, Event.SYNC_WARP)
-
-
-class _Arrays(NamedTuple):
-    """Shadow state of one CTA by words of 4 bytes, and the time of each thread's last proxy fence."""
-
-    rank: Array  # of the CTA in its cluster
-    writer: Array  # thread that wrote last through the generic proxy
-    write_site: Array
-    write_time: Array
-    reading: Array  # asynchronous operations that read the word and are not waited for
-    read_site: Array
-    writing: Array
-    issue_site: Array
-    issuer: Array  # thread
-    fenced: Array
-    synced: Array  # by thread: when it last waited for others
-    covers: Array  # by thread: up to when its last fence covers what others have written
-    handed: Array  # by thread: its last fence before it last handed on what it had done
-    unfenced: Array  # by thread: 1 it has written through the generic proxy since its last fence, 2 it has not handed that on since
-    # Now, last generic access to shared memory, to global memory, when nobody had written without a fence that is handed on, and how many
-    # threads have; how many have exited.
-    clock: Array
-    newest: Array  # by line of 128 bytes: when the generic proxy last wrote there
-    # The same memory, several words a number: for each chunk of 16 bytes there is one number, or two.
-    readings: Array
-    writings: Array
-    writers: Array
-    write_sites: Array
-    write_times: Array
-    read_sites: Array
-    issue_sites: Array
-    issuers: Array
-
-
-class ProxyShadow(_Arrays):
-    """The same, which keeps how it is passed to native code (jit.native), and serves one CTA after the other."""
-
-    _all: tuple[np.ndarray, ...]
-
-    @classmethod
-    def of(cls, warps: int, shared_bytes: int) -> ProxyShadow:
-        """For CTAs of so many warps, with so much shared memory."""
-        lines = -(-shared_bytes >> LINE_BITS)
-        by_word = np.zeros((6, lines << LINE_BITS - 2), np.int32)
-        counts = np.zeros((2, lines << LINE_BITS - 2), np.int16)
-        by_thread, newest = np.zeros((5, warps * 32), np.int32), np.zeros(lines, np.int32)
-        numbers = np.zeros(7, np.int32)
-        writer, write_site, write_time, read_site, issue_site, issuer = by_word
-        reading, writing = counts
-        fenced, synced, covers, handed, unfenced = by_thread
-        by_chunk = reading, writing, writer, write_site, write_time, read_site, issue_site, issuer
-        shadow = cls(
-            numbers[6:], writer, write_site, write_time, reading, read_site, writing, issue_site, issuer, fenced,
-            synced, covers, handed, unfenced, numbers[:6], newest, *(each.view(np.int64) for each in by_chunk),
-        )  # fmt: skip
-        shadow._all = counts, by_thread, numbers, newest
-        return shadow
-
-    def begin(self, rank: int) -> None:
-        """A CTA of a rank in its cluster is to run. What says where and when counts only of words with a writer, or in use."""
-        for each in self._all:
-            each.fill(0)
-        self.writer.fill(-1)
-        self.clock[0], self.rank[0] = 1, rank
 
 
 def latest(times: Array, warp: int) -> int:
@@ -118,137 +50,6 @@ def hand_on(shadow: ProxyShadow, warp: int, mask: int) -> None:
                 shadow.clock[4] -= 1
     if shadow.clock[4] == 0:
         shadow.clock[3] = shadow.clock[0] - 1  # an atomic writes after it has handed on what came before
-
-
-def write(shadow: ProxyShadow, thread: int, at: int) -> None:
-    """A thread writes to a line through the generic proxy, from a byte of it on."""
-    shadow.newest[at >> LINE_BITS] = shadow.clock[0]
-    if shadow.unfenced[thread] == 0:
-        shadow.clock[4] += 1
-    shadow.unfenced[thread] = 1
-
-
-def take_tile(shadow: ProxyShadow, event: int, known: int, mask: int, addresses: Array, width: int, site: int) -> int:
-    """What a product does to whole chunks of its tile, as `take_chunks` does; known: up to when its readers know what was written."""
-    done, chunks, base, pair = 0, len(shadow.readings), int(shadow.rank[0]) << RANK_SHIFT, site << 32 | site
-    for lane in range(32):
-        start = int(addresses[lane]) - base
-        first, end = start >> CHUNK_BITS, start + width >> CHUNK_BITS
-        if not mask >> lane & 1 or first < 0 or end > chunks or start & (1 << CHUNK_BITS) - 1:
-            continue
-        some = 0
-        if event == Event.ASYNC_READ:
-            for chunk in range(first, end):
-                some |= int(shadow.writings[chunk]) | (shadow.newest[chunk >> LINE_BITS - CHUNK_BITS] > known)
-        elif event == Event.ASYNC_WAIT:
-            for chunk in range(first, end):
-                some |= ~(int(shadow.readings[chunk]) + UP_TO_TOP) & TOPS
-        if some != 0:
-            continue
-        if event == Event.ASYNC_WAIT:
-            for chunk in range(first, end):
-                shadow.readings[chunk] -= EACH
-        else:
-            for chunk in range(first, end):
-                shadow.readings[chunk] += EACH
-                shadow.read_sites[2 * chunk], shadow.read_sites[2 * chunk + 1] = pair, pair
-        done |= 1 << lane
-    return done
-
-
-def take_chunks(
-    shadow: ProxyShadow, event: int, bulk: bool, reads_memory: bool, fetches: bool, readers_fence: int, warp: int, mask: int,
-    addresses: Array, width: int, site: int,
-) -> int:  # fmt: skip
-    """What an asynchronous operation does to whole chunks of 16 bytes, where that is no problem; returns the lanes of which all
-    has been done."""
-    done, size, base = 0, len(shadow.readings) << CHUNK_BITS, int(shadow.rank[0]) << RANK_SHIFT
-    known, now, pair = max(readers_fence, int(shadow.clock[3])), int(shadow.clock[0]), site << 32 | site
-    is_product = fetches if event == Event.ASYNC_READ else reads_memory and not fetches and event != Event.ASYNC_WRITE
-    if is_product and bulk:
-        return take_tile(shadow, event, known, mask, addresses, width, site)
-    times = now << 32 | now
-    for lane in range(32):
-        start = int(addresses[lane]) - base
-        if not mask >> lane & 1 or start < 0 or start + width > size or start & (1 << CHUNK_BITS) - 1:
-            continue
-        first, end, is_fine, some = start >> CHUNK_BITS, start + width >> CHUNK_BITS, True, 0
-        if fetches:
-            for line in range(start >> LINE_BITS, (start + width - 1 >> LINE_BITS) + 1):
-                is_fine = is_fine and shadow.newest[line] <= known
-        if event == Event.ASYNC_WAIT:
-            for chunk in range(
-                first, end
-            ):  # a word of which no record says that it is read, or written, stays as it is
-                counts = int(shadow.readings[chunk]) if reads_memory else int(shadow.writings[chunk])
-                some |= ~(counts + UP_TO_TOP) & TOPS
-        elif event == Event.ASYNC_READ:
-            for chunk in range(first, end):
-                some |= int(shadow.writings[chunk])
-        elif event == Event.ASYNC_ISSUE and not reads_memory:
-            for chunk in range(first, end):
-                some |= int(shadow.readings[chunk])
-                if not bulk:
-                    some |= int(shadow.writings[chunk])
-        if some != 0 or not is_fine:
-            continue
-        done |= 1 << lane
-        thread = warp * 32 + lane
-        threads = thread << 32 | thread
-        if event == Event.ASYNC_ISSUE and reads_memory:
-            for chunk in range(first, end):
-                shadow.readings[chunk] += EACH
-                shadow.read_sites[2 * chunk], shadow.read_sites[2 * chunk + 1] = pair, pair
-        elif event == Event.ASYNC_ISSUE:
-            for chunk in range(first, end):
-                shadow.writings[chunk] += EACH
-                shadow.issue_sites[2 * chunk], shadow.issue_sites[2 * chunk + 1] = pair, pair
-                shadow.issuers[2 * chunk], shadow.issuers[2 * chunk + 1] = threads, threads
-        elif event == Event.ASYNC_WAIT and reads_memory:
-            for chunk in range(first, end):
-                shadow.readings[chunk] -= EACH
-        elif event == Event.ASYNC_WAIT:
-            for chunk in range(first, end):
-                shadow.writings[chunk] -= EACH
-        elif event == Event.ASYNC_WRITE and bulk:
-            for chunk in range(first, end):
-                shadow.writers[2 * chunk], shadow.writers[2 * chunk + 1] = -1, -1
-        elif event == Event.ASYNC_WRITE:
-            for chunk in range(first, end):
-                write(shadow, thread, chunk << CHUNK_BITS)
-                shadow.writers[2 * chunk], shadow.writers[2 * chunk + 1] = threads, threads
-                shadow.write_sites[2 * chunk], shadow.write_sites[2 * chunk + 1] = pair, pair
-                shadow.write_times[2 * chunk], shadow.write_times[2 * chunk + 1] = times, times
-    return done
-
-
-def take_lanes(
-    shadow: ProxyShadow, is_write: bool, warp: int, mask: int, addresses: Array, width: int, site: int
-) -> int:
-    """What loads and stores do to words, each lane within a chunk with which no asynchronous operation is at work; returns the
-    lanes of which all has been done."""
-    done, size, base, now = (
-        0,
-        len(shadow.readings) << CHUNK_BITS,
-        int(shadow.rank[0]) << RANK_SHIFT,
-        int(shadow.clock[0]),
-    )
-    for lane in range(32):
-        start = int(addresses[lane]) - base
-        chunk = start >> CHUNK_BITS
-        if not mask >> lane & 1 or start < 0 or start + width > size or start + width - 1 >> CHUNK_BITS != chunk:
-            continue
-        at_work = int(shadow.writings[chunk])
-        if is_write:
-            at_work |= int(shadow.readings[chunk])
-        if at_work != 0:
-            continue
-        done |= 1 << lane
-        if is_write:
-            write(shadow, warp * 32 + lane, start)
-            for word in range(start >> 2, start + width + 3 >> 2):
-                shadow.writer[word], shadow.write_site[word], shadow.write_time[word] = warp * 32 + lane, site, now
-    return done
 
 
 @body(enough=500)
@@ -324,11 +125,14 @@ def scan(
             reader = warp * 32 + (flags >> LANE_SHIFT)
             readers_fence, has_waited = covers[reader], synced[reader]
         width = int(record["width"])
-        if Event.ASYNC_READ <= event <= Event.ASYNC_WAIT and width & (1 << CHUNK_BITS) - 1 == 0:
-            mask &= ~take_chunks(
-                shadow, event, bulk, reads_memory, fetches, int(readers_fence), warp, mask, addresses, width, site
+        is_copy, known = Event.ASYNC_READ <= event <= Event.ASYNC_WAIT, max(int(readers_fence), int(clock[3]))
+        if (is_copy or is_read or is_write) and fill_lines(addresses, mask, width):
+            mask &= ~take_lines(
+                shadow, event, is_write, bulk, reads_memory, fetches, known, warp, mask, addresses, width, site
             )
-        elif is_read or is_write:
+        if mask != 0 and is_copy and width & (1 << CHUNK_BITS) - 1 == 0:
+            mask &= ~take_chunks(shadow, event, bulk, reads_memory, fetches, known, warp, mask, addresses, width, site)
+        elif mask != 0 and (is_read or is_write):
             mask &= ~take_lanes(shadow, is_write, warp, mask, addresses, width, site)
         if mask == 0:
             continue
@@ -337,6 +141,8 @@ def scan(
                 continue
             start = int(addresses[lane]) & ((1 << RANK_SHIFT) - 1)
             what, other = -1, 0
+            tell_counts(shadow, start, start + width)
+            tell_writers(shadow, start, start + width)
             if event == Event.ASYNC_READ and fetches:
                 for word in range(start >> 2, min((start + width + 3) >> 2, writer.shape[0])):
                     reading[word] += 1

@@ -11,6 +11,7 @@ from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.order.checker import OrderChecker
 from ptxsim.checks.order.scan import scan
 from ptxsim.checks.order.state import GRANULES, PAGE_BITS, SHIFT, Order
+from ptxsim.checks.proxy_state import ProxyShadow
 from ptxsim.machine.event import FLAG_TENSORMAP, RECORD, Event, Proxy, Space
 from tests.jit.alike import alike, same
 
@@ -76,7 +77,7 @@ def test_proxies(seed, count):
     given = records(seed, count, list(Event))
     runs = []
     for form in (proxy_scan.scan, proxy_scan.scan.compiled, proxy_scan.scan.checked):
-        shadow = proxy_scan.ProxyShadow.of(WARPS, BYTES)  # arrays that share memory, which copies of them would not
+        shadow = ProxyShadow.of(WARPS, BYTES)  # arrays that share memory, which copies of them would not
         shadow.begin(0)
         useful, room = np.zeros(SITES, np.int8), np.zeros((32 * count, 7), np.int64)
         with np.errstate(all="raise"):

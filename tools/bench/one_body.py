@@ -46,6 +46,7 @@ def work(name: str, count: int) -> tuple[Any, ...]:
     from ptxsim.checks.order.checker import OrderChecker
     from ptxsim.checks.order.scan import FIELDS, scan
     from ptxsim.checks.order.state import COUNT
+    from ptxsim.checks.proxy_state import ProxyShadow
     from ptxsim.checks.tally import Tallies, tally
     from ptxsim.layout.wavefronts import AccessKind, costs, global_costs
 
@@ -55,7 +56,7 @@ def work(name: str, count: int) -> tuple[Any, ...]:
     ready = OrderChecker((0,) * 20, 256, 8192, Homes((1, 1, 1), (1, 1, 1)))
     ready.consume(given)  # makes room
     ready.order.n[COUNT] = 0
-    shadow = proxy_scan.ProxyShadow.of(8, 8192)
+    shadow = ProxyShadow.of(8, 8192)
     shadow.begin(0)
     return {
         "order": (scan, given, 0, ready.order, np.zeros((32 * count + 1, FIELDS), np.int64)),

@@ -1,0 +1,124 @@
+"""What the proxy checks remember about the shared memory of a CTA, by words, chunks of 16 bytes and lines of 128. For bodies."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ptxsim.jit.body import Array, record
+
+LINE_BITS, CHUNK_BITS = 7, 4
+# In what counts for the four words of a chunk: one more for each, and what makes the top bit of those that are not 0 appear.
+EACH, TOPS, UP_TO_TOP = 0x0001_0001_0001_0001, -0x7FFF_7FFF_7FFF_8000, 0x7FFF_7FFF_7FFF_7FFF
+# A line, of which one record says all: copies that write all of it and are not waited for, the last one's site and the thread that begins
+# it, and reads likewise; when the generic proxy wrote all of it, 0 if words say that, and which thread at which site, -1 where the async
+# proxy did. The thread is that of the first word, that of byte b of the line `issuer` ^ b >> `bits`, or `writer` ^ b >> `pitch`.
+# newest: when the generic proxy last wrote there; apart: whether words may say that they are read or written, of which the line says
+# nothing then.
+LINE = record(
+    ("writing", "i4"), ("issue_site", "i4"), ("issuer", "i4"), ("bits", "i4"), ("reading", "i4"), ("read_site", "i4"), ("wrote", "i4"),
+    ("write_site", "i4"), ("writer", "i4"), ("pitch", "i4"), ("newest", "i4"), ("apart", "i4"),
+)  # fmt: skip
+
+
+class _Arrays(NamedTuple):
+    """Shadow state of one CTA by words of 4 bytes, and the time of each thread's last proxy fence."""
+
+    rank: Array  # of the CTA in its cluster
+    writer: Array  # thread that wrote last through the generic proxy
+    write_site: Array
+    write_time: Array
+    reading: Array  # asynchronous operations that read the word and are not waited for
+    read_site: Array
+    writing: Array
+    issue_site: Array
+    issuer: Array  # thread
+    fenced: Array
+    synced: Array  # by thread: when it last waited for others
+    covers: Array  # by thread: up to when its last fence covers what others have written
+    handed: Array  # by thread: its last fence before it last handed on what it had done
+    unfenced: Array  # by thread: 1 it has written through the generic proxy since its last fence, 2 it has not handed that on since
+    # Now, last generic access to shared memory, to global memory, when nobody had written without a fence that is handed on, and how many
+    # threads have; how many have exited.
+    clock: Array
+    lines: Array
+    # The same memory, several words a number: for each chunk of 16 bytes there is one number, or two.
+    readings: Array
+    writings: Array
+    writers: Array
+    write_sites: Array
+    write_times: Array
+    read_sites: Array
+    issue_sites: Array
+    issuers: Array
+
+
+class ProxyShadow(_Arrays):
+    """The same, which keeps how it is passed to native code (jit.native), and serves one CTA after the other."""
+
+    _all: tuple[np.ndarray, ...]
+
+    @classmethod
+    def of(cls, warps: int, shared_bytes: int) -> ProxyShadow:
+        """For CTAs of so many warps, with so much shared memory."""
+        lines = -(-shared_bytes >> LINE_BITS)
+        by_word = np.zeros((6, lines << LINE_BITS - 2), np.int32)
+        counts = np.zeros((2, lines << LINE_BITS - 2), np.int16)
+        by_thread, by_line = np.zeros((5, warps * 32), np.int32), np.zeros(lines, LINE)
+        numbers = np.zeros(7, np.int32)
+        writer, write_site, write_time, read_site, issue_site, issuer = by_word
+        reading, writing = counts
+        fenced, synced, covers, handed, unfenced = by_thread
+        by_chunk = reading, writing, writer, write_site, write_time, read_site, issue_site, issuer
+        shadow = cls(
+            numbers[6:], writer, write_site, write_time, reading, read_site, writing, issue_site, issuer, fenced,
+            synced, covers, handed, unfenced, numbers[:6], by_line, *(each.view(np.int64) for each in by_chunk),
+        )  # fmt: skip
+        shadow._all = counts, by_thread, numbers, by_line.view(np.int32)
+        return shadow
+
+    def begin(self, rank: int) -> None:
+        """A CTA of a rank in its cluster is to run. What says where and when counts only of words with a writer, or in use."""
+        for each in self._all:
+            each.fill(0)
+        self.writer.fill(-1)
+        self.clock[0], self.rank[0] = 1, rank
+
+
+def write(shadow: ProxyShadow, thread: int, at: int) -> None:
+    """A thread writes to a line through the generic proxy, from a byte of it on."""
+    shadow.lines[at >> LINE_BITS]["newest"] = shadow.clock[0]
+    if shadow.unfenced[thread] == 0:
+        shadow.clock[4] += 1
+    shadow.unfenced[thread] = 1
+
+
+def tell_counts(shadow: ProxyShadow, start: int, end: int) -> None:
+    """The words of the lines of some bytes are to say, from now on, which of them are read and written."""
+    for number in range(start >> LINE_BITS, min((end - 1 >> LINE_BITS) + 1, len(shadow.lines))):
+        line = shadow.lines[number]
+        reading, writing, first = int(line["reading"]), int(line["writing"]), number << LINE_BITS - 2
+        line["apart"] = 1
+        if reading != 0 or writing != 0:
+            line["reading"], line["writing"] = 0, 0
+            for word in range(1 << LINE_BITS - 2):
+                if reading != 0:
+                    shadow.reading[first + word] += reading
+                    shadow.read_site[first + word] = line["read_site"]
+                if writing != 0:
+                    shadow.writing[first + word] += writing
+                    shadow.issue_site[first + word] = line["issue_site"]
+                    shadow.issuer[first + word] = int(line["issuer"]) ^ (word << 2 >> int(line["bits"]))
+
+
+def tell_writers(shadow: ProxyShadow, start: int, end: int) -> None:
+    """They are to say who has written them."""
+    for number in range(start >> LINE_BITS, min((end - 1 >> LINE_BITS) + 1, len(shadow.lines))):
+        line = shadow.lines[number]
+        time, first = int(line["wrote"]), number << LINE_BITS - 2
+        if time != 0:
+            line["wrote"] = 0
+            for word in range(1 << LINE_BITS - 2):
+                shadow.writer[first + word] = int(line["writer"]) ^ (word << 2 >> int(line["pitch"]))
+                shadow.write_site[first + word], shadow.write_time[first + word] = line["write_site"], time
