@@ -207,5 +207,5 @@ def written_swizzle(m: Port, address: int) -> str | None:
     """The swizzle of the tensor copy that brought the tile around an address, if the tile has not been written to since."""
     if m.machine.copies is None:
         return None
-    number = state.swizzle_at(Bulk.of(m.machine).record, m.cta.shared.ctypes.data + address)
+    number = state.swizzle_at(Bulk.of(m.machine).record, m.cta.shared.ctypes.data + address, state.UNKNOWN_SWIZZLE)
     return None if number == state.UNKNOWN_SWIZZLE else SWIZZLES[number]

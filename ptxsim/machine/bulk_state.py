@@ -365,14 +365,15 @@ def keep_note(copies: BulkCopies, copy: BulkCopy) -> None:
 
 
 @body
-def swizzle_at(copies: BulkCopies, place: I64) -> I64:
-    """The number of the swizzle of the tensor copy that brought the tile around an address; UNKNOWN_SWIZZLE if none
-    did, or if something was written there since."""
+def swizzle_at(copies: BulkCopies, place: I64, fine: I64) -> I64:
+    """The number of the swizzle of the tensor copy that brought the tile around an address; UNKNOWN_SWIZZLE if none did, or if
+    something was written there since, which is not looked at where the swizzle is `fine`."""
     number = copies.noted - 1
     while number >= max(copies.noted - NOTES, 0):
         note = copies.note[number % NOTES]
         if note.start <= place and place < note.start + note.extent:
-            return note.swizzle if digest(note.start, note.extent) == note.digest else UNKNOWN_SWIZZLE
+            is_there = note.swizzle == fine or digest(note.start, note.extent) == note.digest
+            return note.swizzle if is_there else UNKNOWN_SWIZZLE
         number -= 1
     return UNKNOWN_SWIZZLE
 

@@ -218,7 +218,7 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
     """Note at its lines what an access does (cells.READS and so on; who reads and writes updates strongly, as all do).
 
     UNKNOWN where something has been done to one that the warp may not know; for reads, else, whether all of them have been written,
-    as far as they ask; for copies, whether they know by themselves alone that no warp reads there any more.
+    as far as they ask.
     """
     start, now, floor, era = int(o.start[slot]), int(o.n[NOW]), int(o.floor[row]), int(o.cluster[slot]) + 1
     rest, found, way, bits = int(record["mask"]), WHOLLY, warp % LANES, int(o.sites[record["site"]])
@@ -272,7 +272,6 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
                         if own_reads != now or not knows_warps(o, warp, row, o.warps[at], LANES, own_reads):
                             if not is_by_lanes or not are_elsewhere(o, slot, row, record, number, own_reads):
                                 return UNKNOWN
-                    found = PARTLY if how & COPIES else found
             if how & COPIES:
                 note_landing(o, slot, one, in_flight(o), is_whole)
                 if is_whole:  # what has been read has been written since

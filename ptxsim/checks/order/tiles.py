@@ -17,7 +17,7 @@ from ptxsim.checks.order.by_line import are_of_lanes, fills_lines, lay_out_under
 from ptxsim.checks.order.cells import ANY, COPIES, FETCHES, NOBODY, OVER, READS, WRITES, first_cell, in_flight, row_for
 from ptxsim.checks.order.clocks import first_row
 from ptxsim.checks.order.lines import PARTLY, UNKNOWN, WHOLLY, is_all_own, is_written, take_cells, take_lines
-from ptxsim.checks.order.log import keep_in_log, make_room, settle
+from ptxsim.checks.order.log import keep_in_log, make_room
 from ptxsim.checks.order.sites import BY_PROXY, LATER, REDUCES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.state import NONE, NOW, PLAIN, SHIFT, Order
 from ptxsim.jit.body import Array
@@ -81,11 +81,8 @@ def end_reads(o: Order, slot: int, warp: int, record: Array, lane: int) -> bool:
 
 def begin_copy(o: Order, slot: int, warp: int, record: Array, lane: int) -> bool:
     """A bulk copy of a lane may write from now on."""
-    found = take_lines(o, slot, warp, row_for(o, slot, warp, lane), record, WRITES | COPIES)
-    if found == UNKNOWN:
+    if take_lines(o, slot, warp, row_for(o, slot, warp, lane), record, WRITES | COPIES) == UNKNOWN:
         return False
-    if found == PARTLY:
-        settle(o, slot, record["addresses"], int(record["mask"]), int(record["width"]))
     take_cells(o, slot, record, in_flight(o), 0)
     return True
 

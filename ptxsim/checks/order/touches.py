@@ -297,7 +297,8 @@ def judge(
 def land(o: Order, slot: int, warp: int, record: Array, by_lane: bool, copier: int) -> None:
     """Bytes of an asynchronous copy are there; copier: the lane whose copy all of them are, or NONE."""
     addresses, mask, width, site = record["addresses"], int(record["mask"]), int(record["width"]), int(record["site"])
-    settle(o, slot, addresses, mask, width)
+    if by_lane:
+        settle(o, slot, addresses, mask, width)
     if (by_lane or copier != NONE) and fills_lines(o, record):
         land_lines(o, slot, warp, record, by_lane, copier)
         return

@@ -79,7 +79,8 @@ def tile(context: Context, warp: WarpRecord, site: I32, is_b: I32, descriptor: U
     known: KnownTile = view(context.tiles, KnownTile, TILES)[look(context, site, is_b, descriptor)]
     written = UNKNOWN_SWIZZLE
     if context.bulk != 0 and known.pieces != 0:
-        written = swizzle_at(view(context.bulk, BulkCopies, 1)[0], warp.shared + known.low)
+        fine = UNKNOWN_SWIZZLE if known.doubtful != 0 else known.swizzle
+        written = swizzle_at(view(context.bulk, BulkCopies, 1)[0], warp.shared + known.low, fine)
     if written != known.swizzle and (written != UNKNOWN_SWIZZLE or known.doubtful != 0):
         return 0
     return known.pieces
