@@ -60,9 +60,9 @@ class ProxyChecker(Observer):
     def consume(self, records: np.ndarray) -> None:
         if len(self.found) < LANES * len(records):
             self.found = np.empty((LANES * len(records), 7), np.int64)
-        for cta in ctas_of(records):
-            count = scan.form(len(records))(
-                records, cta, self._shadow(cta), self.kinds, self.acquires, self.useful, self.found
+        for cta, (first, end) in spans_of(records).items():
+            count = scan.form(end - first)(
+                records[first:end], cta, self._shadow(cta), self.kinds, self.acquires, self.useful, self.found
             )
             if count:
                 self._remember(self.found[:count], cta)
@@ -106,7 +106,9 @@ class ProxyChecker(Observer):
         """A CTA is over: bulk stores whose reads were never waited for."""
         shadow = self.shadows.pop(cta)
         self.unused.append(shadow)
-        read = shadow.lines["read_site"][shadow.lines["reading"] > 0], shadow.read_site[shadow.reading > 0]
+        lines = shadow.lines[shadow.lines["reading"] != 0]
+        chunks = np.ascontiguousarray(lines["reading"]).view(np.uint8).reshape(lines["read_site"].shape)
+        read = lines["read_site"][chunks > 0], shadow.read_site[shadow.reading > 0]
         for site in np.unique(np.concatenate(read)).tolist():
             if self.program.ops[site].completes_by in (Mechanism.BULK_GROUP, Mechanism.MBARRIER):
                 times, first = self.unwaited.get(site, (0, cta))
@@ -174,11 +176,14 @@ class ProxyChecker(Observer):
         return overwritten(self.program, op, before, None, times, self.named(address), warp, lane)
 
 
-def ctas_of(records: np.ndarray) -> list[int]:
-    """The CTAs of some records, in the order in which they come."""
+def spans_of(records: np.ndarray) -> dict[int, tuple[int, int]]:
+    """The CTAs of some records, in the order in which they come: of each, its first record, and the one after its last."""
     ctas = records["cta"]
-    changes = np.flatnonzero(ctas[1:] != ctas[:-1]) + 1  # mostly few
-    return list(dict.fromkeys([int(ctas[0]), *ctas[changes].tolist()]))
+    changes = (np.flatnonzero(ctas[1:] != ctas[:-1]) + 1).tolist()  # mostly few
+    found: dict[int, tuple[int, int]] = {}
+    for cta, first, end in zip(ctas[[0, *changes]].tolist(), [0, *changes], [*changes, len(records)]):
+        found[cta] = found.get(cta, (first, end))[0], end
+    return found
 
 
 @fact

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from ptxsim.checks.proxy_state import (
     CHUNK_BITS,
+    CHUNKS,
     EACH,
+    FULL,
+    HIGH,
     LINE_BITS,
+    MOST,
+    ONES,
     TOPS,
     UP_TO_TOP,
     ProxyShadow,
@@ -19,21 +24,15 @@ from ptxsim.machine.memory import RANK_SHIFT
 
 
 def take_lines(
-    shadow: ProxyShadow, event: int, is_write: bool, bulk: bool, reads_memory: bool, fetches: bool, known: int, warp: int, mask: int,
-    addresses: Array, width: int, site: int,
+    shadow: ProxyShadow, event: int, is_write: bool, bulk: bool, fetches: bool, known: int, warp: int, mask: int, addresses: Array,
+    width: int, site: int,
 ) -> int:  # fmt: skip
     """What an access does to whole lines (jit.filling), where that is no problem; returns the lanes of which all has been done.
 
     known: up to when those that fetch know what was written.
     """
-    each, base, now, done, lane = (
-        (1 << LINE_BITS) // width,
-        int(shadow.rank[0]) << RANK_SHIFT,
-        int(shadow.clock[0]),
-        0,
-        0,
-    )
-    bits, is_copy = LINE_BITS - (each - 1).bit_count(), Event.ASYNC_READ <= event <= Event.ASYNC_WAIT
+    base, now, each = int(shadow.rank[0]) << RANK_SHIFT, int(shadow.clock[0]), (1 << LINE_BITS) // width
+    done, lane, bits = 0, 0, LINE_BITS - (each - 1).bit_count()
     while lane < 32:
         start, first, group = int(addresses[lane]) - base, lane, (1 << each) - 1 << lane
         lane += each
@@ -49,23 +48,16 @@ def take_lines(
         if fetches and line["newest"] > known:
             continue
         if event == Event.ASYNC_WAIT:
-            if (reading if reads_memory else writing) == 0:
+            if writing == 0:
                 continue
-            if reads_memory:
-                line["reading"] = reading - 1
-            else:
-                line["writing"] = writing - 1
-        elif event == Event.ASYNC_ISSUE and not reads_memory:
+            line["writing"] = writing - 1
+        elif event == Event.ASYNC_ISSUE:
             if reading != 0 or (writing != 0 and not bulk):
                 continue
             line["writing"], line["issue_site"], line["issuer"], line["bits"] = writing + 1, site, thread, bits
-        elif event == Event.ASYNC_ISSUE or (event == Event.ASYNC_READ and fetches):
-            if event == Event.ASYNC_READ and writing != 0:
-                continue
-            line["reading"], line["read_site"] = reading + 1, site
         elif event == Event.ASYNC_WRITE and bulk:
             line["wrote"], line["writer"], line["pitch"] = now, -1, LINE_BITS
-        elif not (is_copy and event == Event.ASYNC_WRITE):
+        elif event != Event.ASYNC_WRITE:
             if writing != 0 or (is_write and reading != 0):
                 continue
         if is_write or (event == Event.ASYNC_WRITE and not bulk):
@@ -76,42 +68,43 @@ def take_lines(
     return done
 
 
+def take_reads(
+    shadow: ProxyShadow, event: int, fetches: bool, known: int, mask: int, addresses: Array, width: int, site: int
+) -> int:  # fmt: skip
+    """What an asynchronous operation that reads, or has read, does to whole chunks of lines, as `take_lines` does."""
+    base, done = int(shadow.rank[0]) << RANK_SHIFT, 0
+    for lane in range(32):
+        start = int(addresses[lane]) - base
+        number, chunk, count = start >> LINE_BITS, start >> CHUNK_BITS & CHUNKS - 1, width >> CHUNK_BITS
+        if not mask >> lane & 1 or start < 0 or number >= len(shadow.lines) or start & (1 << CHUNK_BITS) - 1:
+            continue
+        line = shadow.lines[number]
+        if count == 0 or chunk + count > CHUNKS or (fetches and line["newest"] > known):
+            continue
+        if line["apart"] != 0 and says_some(shadow, number):
+            continue
+        line["apart"] = 0
+        reading, ones = int(line["reading"]), ONES >> (CHUNKS - count << 3) << (chunk << 3)
+        if event == Event.ASYNC_WAIT:
+            if (reading + FULL >> 7 & ONES) & ones != ones:
+                continue
+            line["reading"] = reading - ones
+        else:
+            if (event == Event.ASYNC_READ and line["writing"] != 0) or (reading + ones) & HIGH != 0:
+                continue
+            line["reading"] = reading + ones
+            for each in range(chunk, chunk + count):
+                line["read_site"][each] = site
+        done |= 1 << lane
+    return done
+
+
 def says_some(shadow: ProxyShadow, number: int) -> bool:
     """Whether any word of a line says that it is read or written."""
     some, first = 0, number << LINE_BITS - CHUNK_BITS
     for chunk in range(first, first + (1 << LINE_BITS - CHUNK_BITS)):
         some |= int(shadow.readings[chunk]) | int(shadow.writings[chunk])
     return some != 0
-
-
-def take_tile(shadow: ProxyShadow, event: int, known: int, mask: int, addresses: Array, width: int, site: int) -> int:
-    """What a product does to whole chunks of its tile, as `take_chunks` does; known: up to when its readers know what was written."""
-    done, chunks, base, pair = 0, len(shadow.readings), int(shadow.rank[0]) << RANK_SHIFT, site << 32 | site
-    for lane in range(32):
-        start = int(addresses[lane]) - base
-        first, end = start >> CHUNK_BITS, start + width >> CHUNK_BITS
-        if not mask >> lane & 1 or first < 0 or end > chunks or start & (1 << CHUNK_BITS) - 1:
-            continue
-        some = 0
-        tell_counts(shadow, start, start + width)
-        if event == Event.ASYNC_READ:
-            some = not is_older(shadow, start, width, known)
-            for chunk in range(first, end):
-                some |= int(shadow.writings[chunk])
-        elif event == Event.ASYNC_WAIT:
-            for chunk in range(first, end):
-                some |= ~(int(shadow.readings[chunk]) + UP_TO_TOP) & TOPS
-        if some != 0:
-            continue
-        if event == Event.ASYNC_WAIT:
-            for chunk in range(first, end):
-                shadow.readings[chunk] -= EACH
-        else:
-            for chunk in range(first, end):
-                shadow.readings[chunk] += EACH
-                shadow.read_sites[2 * chunk], shadow.read_sites[2 * chunk + 1] = pair, pair
-        done |= 1 << lane
-    return done
 
 
 def is_older(shadow: ProxyShadow, start: int, width: int, known: int) -> bool:
@@ -130,10 +123,10 @@ def take_chunks(
     has been done."""
     done, size, base = 0, len(shadow.readings) << CHUNK_BITS, int(shadow.rank[0]) << RANK_SHIFT
     now, pair = int(shadow.clock[0]), site << 32 | site
-    is_product = fetches if event == Event.ASYNC_READ else reads_memory and not fetches and event != Event.ASYNC_WRITE
-    if is_product and bulk:
-        return take_tile(shadow, event, known, mask, addresses, width, site)
-    times = now << 32 | now
+    times, reads = (
+        now << 32 | now,
+        fetches if event == Event.ASYNC_READ else event == Event.ASYNC_ISSUE and reads_memory,
+    )
     for lane in range(32):
         start = int(addresses[lane]) - base
         if not mask >> lane & 1 or start < 0 or start + width > size or start & (1 << CHUNK_BITS) - 1:
@@ -162,7 +155,7 @@ def take_chunks(
         done |= 1 << lane
         thread = warp * 32 + lane
         threads = thread << 32 | thread
-        if event == Event.ASYNC_ISSUE and reads_memory:
+        if reads:
             for chunk in range(first, end):
                 shadow.readings[chunk] += EACH
                 shadow.read_sites[2 * chunk], shadow.read_sites[2 * chunk + 1] = pair, pair
@@ -210,7 +203,7 @@ def take_lanes(
         line = shadow.lines[chunk >> LINE_BITS - CHUNK_BITS]
         at_work = int(shadow.writings[chunk]) | int(line["writing"])
         if is_write:
-            at_work |= int(shadow.readings[chunk]) | int(line["reading"])
+            at_work |= int(shadow.readings[chunk]) | int(line["reading"]) >> ((chunk & CHUNKS - 1) << 3) & MOST
         if at_work != 0:
             continue
         done |= 1 << lane

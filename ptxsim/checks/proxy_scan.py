@@ -6,7 +6,7 @@ through proxy fences. PTX ISA, "Memory Consistency Model: Proxies", "Async proxy
 
 from __future__ import annotations
 
-from ptxsim.checks.proxy_chunks import take_chunks, take_lanes, take_lines
+from ptxsim.checks.proxy_chunks import take_chunks, take_lanes, take_lines, take_reads
 from ptxsim.checks.proxy_state import CHUNK_BITS, ProxyShadow, tell_counts, tell_writers, write
 from ptxsim.jit.body import Array, body
 from ptxsim.jit.filling import fill_lines
@@ -126,11 +126,12 @@ def scan(
             readers_fence, has_waited = covers[reader], synced[reader]
         width = int(record["width"])
         is_copy, known = Event.ASYNC_READ <= event <= Event.ASYNC_WAIT, max(int(readers_fence), int(clock[3]))
-        if (is_copy or is_read or is_write) and fill_lines(addresses, mask, width):
-            mask &= ~take_lines(
-                shadow, event, is_write, bulk, reads_memory, fetches, known, warp, mask, addresses, width, site
-            )
-        if mask != 0 and is_copy and width & (1 << CHUNK_BITS) - 1 == 0:
+        is_of_chunks = is_copy and width & (1 << CHUNK_BITS) - 1 == 0
+        if is_of_chunks and (reads_memory or (event == Event.ASYNC_READ and fetches)) and event != Event.ASYNC_WRITE:
+            mask &= ~take_reads(shadow, event, fetches, known, mask, addresses, width, site)
+        elif (is_copy or is_read or is_write) and fill_lines(addresses, mask, width):
+            mask &= ~take_lines(shadow, event, is_write, bulk, fetches, known, warp, mask, addresses, width, site)
+        if mask != 0 and is_of_chunks:
             mask &= ~take_chunks(shadow, event, bulk, reads_memory, fetches, known, warp, mask, addresses, width, site)
         elif mask != 0 and (is_read or is_write):
             mask &= ~take_lanes(shadow, is_write, warp, mask, addresses, width, site)

@@ -8,17 +8,20 @@ import numpy as np
 
 from ptxsim.jit.body import Array, record
 
-LINE_BITS, CHUNK_BITS = 7, 4
+LINE_BITS, CHUNK_BITS, CHUNKS = 7, 4, 8  # CHUNKS: of a line
 # In what counts for the four words of a chunk: one more for each, and what makes the top bit of those that are not 0 appear.
 EACH, TOPS, UP_TO_TOP = 0x0001_0001_0001_0001, -0x7FFF_7FFF_7FFF_8000, 0x7FFF_7FFF_7FFF_7FFF
-# A line, of which one record says all: copies that write all of it and are not waited for, the last one's site and the thread that begins
-# it, and reads likewise; when the generic proxy wrote all of it, 0 if words say that, and which thread at which site, -1 where the async
-# proxy did. The thread is that of the first word, that of byte b of the line `issuer` ^ b >> `bits`, or `writer` ^ b >> `pitch`.
+# In the bytes of a line's chunks: one for each, the most that one may be, and what says that some are not 0.
+ONES, MOST, FULL, HIGH = 0x0101_0101_0101_0101, 0x7F, 0x7F7F_7F7F_7F7F_7F7F, -0x7F7F_7F7F_7F7F_7F80
+# A line, in place of its words: copies that write all of it and are not waited for, the last one's site and the thread that begins it;
+# in `reading` a byte for each chunk, how many operations that are not waited for read all of it, with the last one's site; when the
+# generic proxy wrote all of the line, 0 if words say that, and which thread at which site, -1 where the async proxy did. The thread is
+# that of the first word, that of byte b of the line `issuer` ^ b >> `bits`, or `writer` ^ b >> `pitch`.
 # newest: when the generic proxy last wrote there; apart: whether words may say that they are read or written, of which the line says
 # nothing then.
 LINE = record(
-    ("writing", "i4"), ("issue_site", "i4"), ("issuer", "i4"), ("bits", "i4"), ("reading", "i4"), ("read_site", "i4"), ("wrote", "i4"),
-    ("write_site", "i4"), ("writer", "i4"), ("pitch", "i4"), ("newest", "i4"), ("apart", "i4"),
+    ("reading", "i8"), ("read_site", "i4", (CHUNKS,)), ("writing", "i4"), ("issue_site", "i4"), ("issuer", "i4"), ("bits", "i4"),
+    ("wrote", "i4"), ("write_site", "i4"), ("writer", "i4"), ("pitch", "i4"), ("newest", "i4"), ("apart", "i4"),
 )  # fmt: skip
 
 
@@ -103,9 +106,10 @@ def tell_counts(shadow: ProxyShadow, start: int, end: int) -> None:
         if reading != 0 or writing != 0:
             line["reading"], line["writing"] = 0, 0
             for word in range(1 << LINE_BITS - 2):
-                if reading != 0:
-                    shadow.reading[first + word] += reading
-                    shadow.read_site[first + word] = line["read_site"]
+                count, chunk = reading >> (word >> 2 << 3) & MOST, word >> 2
+                if count != 0:
+                    shadow.reading[first + word] += count
+                    shadow.read_site[first + word] = line["read_site"][chunk]
                 if writing != 0:
                     shadow.writing[first + word] += writing
                     shadow.issue_site[first + word] = line["issue_site"]

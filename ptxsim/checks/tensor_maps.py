@@ -38,6 +38,11 @@ def place_of(written: Array, line: int) -> int:
     return place
 
 
+def has_room(written: Array, count: int) -> bool:
+    """Whether a table that holds so many lines has room for those of one more record, and is not too full to look into."""
+    return 4 * (count + LANES) <= 3 * len(written)
+
+
 def place_of_warp(cta: int, warp: int) -> int:
     """Where a warp stands in a table of the times at which warps have synchronised."""
     return (cta * LANES + warp) % WARPS
@@ -64,7 +69,7 @@ def follow(records: Array, at: int, written: Array, synced: Array, count: int, t
         is_use = event == Event.ASYNC_READ and int(record["flags"]) & FLAG_TENSORMAP != 0
         if event != Event.STORE and not is_use:
             continue
-        if 2 * (count + LANES) > len(written):
+        if not has_room(written, count):
             return i, count, time
         before = -1
         for lane in range(LANES):
@@ -116,7 +121,7 @@ class TensorMapChecker(Observer):
 
     def __init__(self) -> None:
         self.time, self.count = 1, 0
-        self.written = np.zeros(1 << 12, WRITTEN)  # `count` lines
+        self.written = np.zeros(1 << 14, WRITTEN)  # `count` lines
         self.used: set[int] = set()  # lines
         self.synced = np.zeros(WARPS, np.int64)
         # When threads of CTAs have published what they knew, for their CTA (False) and for other CTAs, and when they had last met others by
@@ -131,7 +136,7 @@ class TensorMapChecker(Observer):
             at, self.count, self.time = form(records, at, self.written, self.synced, self.count, self.time)
             if at == len(records):
                 return
-            if 2 * (self.count + LANES) > len(self.written):
+            if not has_room(self.written, self.count):
                 self._make_room()
                 continue
             record = records[at]

@@ -198,7 +198,9 @@ def work_off(o: Order) -> None:
                     since = max(start, int(one["written"]))
                     if since >= now and updates:
                         continue
-                    if since >= now:  # of what has been written over, a record asks all the same whose lanes write one place
+                    if (
+                        since >= now
+                    ):  # of what has been written over, a record asks all the same whose lanes write one place
                         since = start
                     if updates and one["update"] <= now:
                         one["update"] = now
