@@ -14,7 +14,8 @@ from ptxsim.machine.state import Machine
 @dataclass(slots=True)
 class Held:
     """The first warp that comes to a block is held before it. `from_last`: CTAs come in from the last one on; patience: warp instructions
-    that others may take meanwhile, and turns: some only wait; until: the counts of both at which it goes on."""
+    that others may take meanwhile, and turns: some only wait; until: the counts of both at which it goes on;
+    took: of warp instructions so far."""
 
     block: int
     from_last: bool
@@ -22,6 +23,7 @@ class Held:
     warp: Warp | None = None
     until: tuple[int, int] = 0, 0
     is_over: bool = False
+    took: int = 0
 
     @property
     def is_awaited(self) -> bool:
@@ -34,6 +36,7 @@ class Held:
 
     def holds(self, warp: Warp, machine: Machine) -> bool:
         """Whether a warp has no turn now."""
+        self.took = machine.warp_instructions
         if self.is_over:
             return False
         if self.warp is None and any(

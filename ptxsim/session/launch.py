@@ -83,7 +83,7 @@ class Launch:
         steps = options.max_steps
         steps = None if steps is None else rules.count("max_steps", steps, 1, "None is no limit")
         progress = rules.progress(options.progress)
-        self.limits = Limits(steps, progress, rules.seconds("max_seconds", options.max_seconds))
+        self.limits = Limits(steps, progress, rules.seconds("max_seconds", options.max_seconds), options.held)
         self.want_banks = options.banks
         self.prior = None if options.prior is None else replace(options.prior, here=code.source)
         self.is_cooperative = bool(options.cooperative)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ptxsim import arrays
 from ptxsim.diagnostic import PtxError
+from ptxsim.session.inspect import interleaved
 from ptxsim.session.ptxfile.expectations import check_comparison, explain_difference, parse_comparison
 from tests.helpers import run_text, text_of
 from tests.session.comparison import check, product
@@ -245,6 +246,14 @@ def test_counts_of_banks_that_may_be_expected():
 
 
 HALF_WAY = (Path(__file__).parent / "flag_of_another_cta.ptx").read_text().replace("out <= 1", "out == 1")
+
+
+def test_they_are_judged_where_one_warp_stands_still(monkeypatch):
+    """The first CTA is held before it sets the flag; on the one other schedule that is tried it comes first, too."""
+    in_order = next(seed for seed in range(1, 20) if run_text(HALF_WAY, seed=seed).passed)
+    monkeypatch.setattr(interleaved, "SEEDS", (in_order,))
+    (finding,) = run_text(HALF_WAY).findings
+    assert finding.notes[0] == "on another schedule: warp 0 of CTA 0 stands still before line 23 while the others go on"
 
 
 @pytest.mark.parametrize("engine", ["compiled", "interpreter"])

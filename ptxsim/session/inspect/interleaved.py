@@ -7,7 +7,7 @@ others go on: what a thread has decided by what it saw before, they may have und
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -59,20 +59,25 @@ def on_another_schedule(launch: Launch, first: Machine, look: Pass) -> list[Find
         note = f"on another schedule (--seed {seed}); on that of seed 0 the threads do not meet there"
         if wrong := _wrong(launch, machine, findings, note):
             return wrong
-    left, never = MOST, set[tuple[int, int]]()
-    for (seed, from_last), block in product(ORDERS, meeting_blocks(launch.program)):
-        if left < steps:
-            break
-        if (seed, block) in never:
-            continue
-        held = Held(block, from_last, steps + PATIENCE)
+    for seed, held in held_schedules(launch.program, steps):
         machine, findings = look(Limits(LONGER * steps + 1000, held=held), seed)
-        left -= max(LEAST, machine.warp_instructions)
-        if held.warp is None:
-            never.add((seed, block))
-        elif wrong := _wrong(launch, machine, findings, _says(launch.program, held, seed)):
+        if held.warp is not None and (wrong := _wrong(launch, machine, findings, says(launch.program, held, seed))):
             return wrong
     return []
+
+
+def held_schedules(program: Program, steps: int) -> Iterator[tuple[int, Held]]:
+    """Seeds, and warps that stand still, of the schedules that a launch of so many warp instructions is tried on, one after the other."""
+    left, never = MOST, set[tuple[int, int]]()
+    for (seed, from_last), block in product(ORDERS, meeting_blocks(program)):
+        if left < steps:
+            break
+        if (seed, block) not in never:
+            held = Held(block, from_last, steps + PATIENCE)
+            yield seed, held
+            left -= max(LEAST, held.took)
+            if held.warp is None:
+                never.add((seed, block))
 
 
 def _wrong(launch: Launch, machine: Machine, findings: list[Finding], note: str) -> list[Finding]:
@@ -84,7 +89,8 @@ def _wrong(launch: Launch, machine: Machine, findings: list[Finding], note: str)
     return [replace(finding, notes=(*finding.notes, note)) for finding in wrong]
 
 
-def _says(program: Program, held: Held, seed: int) -> str:
+def says(program: Program, held: Held, seed: int) -> str:
+    """Which schedule that was."""
     assert held.warp is not None
     line, cta = program.blocks[held.block][0].line, held.warp.cta.linear
     order = f" with seed {seed}" if seed else ", the last CTA first" if held.from_last else ""

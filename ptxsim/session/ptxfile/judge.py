@@ -18,6 +18,7 @@ from ptxsim.session.ptxfile.verdict import blamed, judged
 if TYPE_CHECKING:
     from ptxsim.session.inspect.writers import Writers
     from ptxsim.session.launch import Launch
+    from ptxsim.session.options import LaunchOptions
     from ptxsim.session.run import Run
 
 
@@ -29,24 +30,34 @@ class Judge:
 
     def unmet_on_others(self, first: Run) -> dict[int, list[Finding]]:
         """What is wrong with results on other schedules, of a small launch whose warps can tell in which order they run."""
-        from ptxsim.session.inspect.interleaved import other_seeds
+        from ptxsim.session.inspect.interleaved import LONGER, held_schedules, other_seeds, says
 
         options = replace(self.launch.launch_options(), checks="none", banks=False, profile=0, progress=None)
+        longest = LONGER * first.warp_instructions + 1000  # who waits asks again, and may do so slowly
+        options = replace(options, max_steps=min(longest, options.max_steps or longest))
         expected = {
             place: value
             for place, value in enumerate(self.launch.directives.values)
             if not value.comparison.names & set(METRICS)
         }
-        found: dict[int, list[Finding]] = {}
-        for seed in other_seeds(self.launch.program(), options, first) if expected else ():
-            values, parameters, prior, _ = self.launch.bound(replace(options, seed=seed))
-            run = self.launch.kernel.run(parameters, replace(options, seed=seed, prior=prior))
-            note = f"on another schedule (--seed {seed})"
-            for place, expectation in expected.items() if run.stopped_at is None else ():
-                if unmet := self.unmet(expectation, run, values):
-                    found[place] = [replace(one, notes=(note, *one.notes)) for one in unmet]
-            if found:
-                break
+        program = self.launch.program()
+        seeds = other_seeds(program, options, first) if expected else range(0)
+        for seed in seeds:
+            if found := self._unmet_with(replace(options, seed=seed), expected):
+                return _noted(found, f"on another schedule (--seed {seed})")
+        for seed, held in held_schedules(program, first.warp_instructions) if seeds else ():
+            if found := self._unmet_with(replace(options, seed=seed, held=held), expected):
+                return _noted(found, says(program, held, seed))
+        return {}
+
+    def _unmet_with(self, options: LaunchOptions, expected: dict[int, ExpectedValue]) -> dict[int, list[Finding]]:
+        """What is wrong with results of a run with other options."""
+        values, parameters, prior, _ = self.launch.bound(replace(options, held=None, max_steps=None))
+        run = self.launch.kernel.run(parameters, replace(options, prior=prior))
+        found = dict[int, list[Finding]]()
+        for place, expectation in expected.items() if run.stopped_at is None else ():
+            if unmet := self.unmet(expectation, run, values):
+                found[place] = unmet
         return found
 
     def unmet(self, expectation: ExpectedValue, run: Run, values: dict[str, Any]) -> list[Finding]:
@@ -127,3 +138,8 @@ class Judge:
             }
 
         return Writers(again, self.launch.source)
+
+
+def _noted(found: dict[int, list[Finding]], note: str) -> dict[int, list[Finding]]:
+    """The same, with a note of the schedule."""
+    return {place: [replace(one, notes=(note, *one.notes)) for one in each] for place, each in found.items()}
