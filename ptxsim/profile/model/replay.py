@@ -14,7 +14,8 @@ from ptxsim.jit.body import Array, body
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import BRANCH, IMC, NO_INSTRUCTION, WAIT
 from ptxsim.profile.model.replay_flow import advance, launch
-from ptxsim.profile.model.replay_memory import access, detours, forget, shuffle
+from ptxsim.profile.model.replay_l1 import forget
+from ptxsim.profile.model.replay_memory import access, detours, shuffle
 from ptxsim.profile.model.replay_state import INF, NOBODY, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_sync import bulk, groups, meet, product, tensor_commit, tensor_work
 from ptxsim.profile.model.replay_units import charge, choose, first_read, occupy, read_registers, work

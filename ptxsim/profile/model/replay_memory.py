@@ -1,4 +1,4 @@
-"""The memory path of the replay: shared memory, L1, the ports to L2 and DRAM, atomics."""
+"""The memory path of the replay: the data path of shared memory and L1, constants, atomics, flags."""
 
 from __future__ import annotations
 
@@ -7,111 +7,12 @@ from typing import Any
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import LONG
 from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, DETOUR, LOAD, MATCH, SHARED, STORE
-from ptxsim.profile.model.replay_state import (
-    CONSTANT_BLOCKS,
-    CONSTANT_LINES,
-    FROM_DRAM,
-    INF,
-    WAYS,
-    Machine,
-    Total,
-    Unit,
-)
+from ptxsim.profile.model.replay_l1 import LOCAL_WORDS, drop, keep, load_line
+from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS, CONSTANT_LINES, INF, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
-from ptxsim.profile.model.replay_writes import (
-    LOCAL_LINES,
-    arrives,
-    ask_l2,
-    bits,
-    is_lost,
-    send,
-    use_dram,
-    write,
-    write_cost,
-)
+from ptxsim.profile.model.replay_writes import LOCAL_LINES, arrives, bits, send, write, write_cost
 
-LOCAL_WORDS = 22  # bits of a line's number that say which word of the warp it is
 FAR = 64  # entries of later blocks among which an access is looked for that the assembler has moved up
-
-
-def first_way(line: int, sets: int) -> int:
-    """Where the places are that a line may have. Words of local memory follow each other, so that those of a warp take as many sets; the next warp's
-    begin a golden section of all sets later, which keeps any number of warps apart."""
-    if line >= LOCAL_LINES:
-        warp, word = line - LOCAL_LINES >> LOCAL_WORDS, line & ((1 << LOCAL_WORDS) - 1)
-        return (warp * (sets * 618 // 1000) + word) % sets * WAYS
-    return ((line ^ (line >> 9)) % sets) * WAYS
-
-
-def find_line(m: Machine, line: int, sets: int, now: float) -> int:
-    """Where a line is in L1, or -1."""
-    first = first_way(line, sets)
-    for i in range(first, first + WAYS):
-        if m.cache[i].tag == line:
-            m.cache[i].used = now
-            return i
-    return -1
-
-
-def forget(m: Machine) -> None:
-    """L1 is empty, but for what is the thread's own: local memory."""
-    for i in range(len(m.cache)):
-        if m.cache[i].tag < LOCAL_LINES:
-            m.cache[i].tag = -1
-
-
-def allocate(m: Machine, line: int, sets: int, now: float) -> int:
-    """A place for a line, empty or used longest ago."""
-    first = first_way(line, sets)
-    best = first
-    for i in range(first, first + WAYS):
-        if m.cache[i].tag == -1:
-            best = i
-            break
-        if m.cache[i].used < m.cache[best].used:
-            best = i
-    m.cache[best].tag, m.cache[best].sectors, m.cache[best].parts = line, 0, 0
-    m.cache[best].used, m.cache[best].arrival = now, 0.0
-    return best
-
-
-def drop(m: Machine, p: Any, line: int) -> None:
-    """L1 has a line no more."""
-    index = find_line(m, line, int(p.l1_sets), 0.0)
-    if index >= 0:
-        m.cache[index].tag = -1
-
-
-def load_line(
-    m: Machine, p: Any, line: int, sectors: int, partly: bool, begin: float, now: float, place: int, bypass: bool, bandwidth: float
-) -> float:  # fmt: skip
-    """When the sectors of a line are there, of all of which or parts a load asks for. `place`: how many lines of the instruction came before."""
-    sets = int(p.l1_sets)
-    index = -1 if bypass else find_line(m, line, sets, now)
-    missing = sectors
-    if index >= 0:
-        # Parts that are asked for are taken for those that were written.
-        missing = sectors & ~(m.cache[index].sectors if partly else m.cache[index].sectors & ~m.cache[index].parts)
-    m.totals[Total.L1_SECTORS] += bits(sectors)
-    if missing == 0:
-        m.totals[Total.L1_HIT_SECTORS] += bits(sectors)
-        return float(m.cache[index].arrival)
-    count = bits(missing)
-    from_l2 = ask_l2(m, p, max(begin, m.free[Unit.ATOMICS]), max(p.l2_line, 32.0 * count / bandwidth))
-    work(m, Unit.L2, 0, from_l2, m.free[Unit.L2])
-    m.totals[Total.L2_READ_SECTORS] += count
-    arrive = from_l2 - 2 + p.l2_latency + p.l2_sector_latency * (count - 1) + p.l2_line_latency * place
-    if p.cold > 0 and is_lost(p, line) and m.seen[line % len(m.seen)] == 0:
-        m.seen[line % len(m.seen)] = FROM_DRAM
-        arrive = max(arrive, use_dram(m, from_l2, 128.0 * p.dram_read) + p.dram_latency)
-        m.totals[Total.DRAM_SECTORS] += 4
-    if not bypass:
-        if index < 0:
-            index = allocate(m, line, sets, now)
-        m.cache[index].sectors |= sectors
-        m.cache[index].parts &= ~missing
-        m.cache[index].arrival = max(m.cache[index].arrival, arrive)
-    return float(arrive)
 
 
 def constant_lines(m: Machine, p: Any, q: int, now: float) -> float:
@@ -144,19 +45,6 @@ def constant_lines(m: Machine, p: Any, q: int, now: float) -> float:
             at = max(at, m.constant_cache[way].arrival)
             m.constant_cache[way].used = now
     return float(at)
-
-
-def keep(m: Machine, p: Any, line: int, sectors: int, partly: bool, now: float) -> None:
-    """L1 keeps what is written, whatever the store's cache operator, though to global memory it goes on to L2."""
-    sets = int(p.l1_sets)
-    index = find_line(m, line, sets, now)
-    if index < 0:
-        index = allocate(m, line, sets, now)
-    if partly:
-        m.cache[index].parts |= sectors & ~m.cache[index].sectors
-    else:
-        m.cache[index].parts &= ~sectors
-    m.cache[index].sectors |= sectors
 
 
 def local_words(m: Machine, i: int, q: int) -> int:
@@ -270,6 +158,15 @@ def passes(m: Machine, s: int, now: float, cycles: float) -> float:
     return float(begin)
 
 
+def least(m: Machine, p: Any, i: int, what: int, width: int) -> float:
+    """Cycles of the SM's data path that an access takes at least, however few wavefronts it has (shared/timing, bank_conflicts.npz)."""
+    if what == STORE:
+        return float(p.store_least)
+    if what != SHARED or m.ops[i].kind == Kind.ASYNC_COPY:
+        return 0.0
+    return float(p.store_least) if m.ops[i].stores else width / 8
+
+
 def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
     """The recorded accesses of a memory instruction; returns when its result is there."""
     site, kind = m.ops[i].site, m.ops[i].kind
@@ -287,13 +184,14 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
         if what == CONST:
             done = constant_lines(m, p, q, now) + m.ops[i].latency
         else:
-            words = 1
+            words, width, taken = 1, int(max(m.entries[q].width, m.ops[i].bytes)), 0.0
             if what == ATOMIC:
                 cycles = max(1.0, float(m.entries[q].count))
             elif what != SHARED:
                 words = local_words(m, i, q)
                 cycles *= words
-            begin = passes(m, s, now, max(cycles, p.store_least) if what == STORE else cycles)
+            taken = max(cycles, least(m, p, i, what, width))
+            begin = passes(m, s, now, taken)
             if kind == Kind.ASYNC_COPY and m.ops[i].bypass:
                 cycles = 1.0  # only addresses pass through the sub-core's port: the rest is what comes from L2
             if what == ATOMIC:
@@ -308,7 +206,6 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
             m.busy[Pipe.LSU] += cycles
             if what == SHARED:
                 m.totals[Total.SHARED_WAVEFRONTS] += cycles
-                width = max(m.entries[q].width, m.ops[i].bytes)
                 extra = 3.0 if width == 16 and kind != Kind.ASYNC_COPY else 1.0 if width == 8 else 0.0
                 done = max(done, begin - 2 + m.ops[i].latency + 2 * (cycles - 1) + extra)
                 if m.ops[i].stores:
@@ -370,14 +267,17 @@ def store_line(m: Machine, p: Any, line: int, begin: float) -> None:
 
 def shuffle(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
     """An instruction that goes through the shared-memory pipe without an access; returns when its result is there."""
-    cost, values = m.ops[i].cost, 0.0
-    if cost == 0.0:
+    cost = m.ops[i].cost
+    if cost == 0.0:  # match.any, value by value, beside that pipe
         values = matched(m, w, i)
-        cost = p.match_port * values
+        begin = max(now, m.free[Unit.MATCHES])
+        m.free[Unit.MATCHES] = begin + p.match_port * values
+        work(m, Unit.MATCHES, 0, begin, m.free[Unit.MATCHES])
+        return float(begin + m.ops[i].latency + p.match_value * values)
     begin = passes(m, s, now - 2.0, cost / 2)
     m.pipes[s, Pipe.LSU] = begin + max(p.shared_issue, cost)
     m.busy[Pipe.LSU] += cost / 2
-    return float(begin + m.ops[i].latency + p.match_value * values)
+    return float(begin + m.ops[i].latency)
 
 
 def detours(m: Machine, w: int, i: int) -> bool:
