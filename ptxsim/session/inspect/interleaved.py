@@ -30,6 +30,13 @@ SEEDS = range(1, 9)
 ORDERS = (0, False), (1, False), (0, True)
 PATIENCE, LEAST = 300, 500
 
+_RACES = ("race-global", "race-shared")
+# Of races on schedules on which a warp stands still: flags do order the two where it does not.
+_HELP = (
+    "elsewhere the two are in order: what the warp has seen before line {} may hold no more when it goes on; look and take in one step (atomicCAS; "
+    "atom.cas in PTX), or say first that you are in, then fence.sc, then look, and let the other side wait for that"
+)
+
 Pass = Callable[[Limits, int], tuple[Machine, list[Finding]]]  # another one with a seed, and all that it finds
 
 
@@ -62,7 +69,8 @@ def on_another_schedule(launch: Launch, first: Machine, look: Pass) -> list[Find
     for seed, held in held_schedules(launch.program, steps):
         machine, findings = look(Limits(LONGER * steps + 1000, held=held), seed)
         if held.warp is not None and (wrong := _wrong(launch, machine, findings, says(launch.program, held, seed))):
-            return wrong
+            line = launch.program.blocks[held.block][0].line
+            return [replace(one, help=_HELP.format(line), fixes=()) if one.name in _RACES else one for one in wrong]
     return []
 
 
