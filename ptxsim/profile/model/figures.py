@@ -110,9 +110,8 @@ class Figures:
     pipe_queue: float = 24  # cycles of work the memory queue of a sub-core holds before issue stalls
     l1_latency: float = 32
     l1_line: int = 128
-    l2_latency: float = 270  # of a sector, on average over L2's slices
+    l2_latency: float = 273  # of a line or a part of it, on average over L2's slices
     l2_apart: float = 32  # less from the nearest slice, and more from the farthest
-    l2_sector_latency: float = 1.3  # more for each further sector of a line
     l2_far: float = 16  # more for the SM that is farthest, with all SMs reading
     l2_line_latency: float = 1  # more for each further line of an instruction, beside the port's rate
     dram_latency: float = 660

@@ -84,7 +84,7 @@ def load_line(
     )
     work(m, Unit.L2, 0, from_l2, m.free[Unit.L2])
     m.totals[Total.L2_READ_SECTORS] += count
-    arrive = from_l2 - 2 + distance(p, line) + p.l2_sector_latency * (count - 1) + p.l2_line_latency * place
+    arrive = from_l2 - 2 + distance(p, line) + p.l2_line_latency * place
     if p.cold > 0 and is_lost(p, line) and m.seen[line % len(m.seen)] == 0:
         m.seen[line % len(m.seen)] = FROM_DRAM
         arrive = max(arrive, use_dram(m, from_l2, 128.0 * p.dram_read) + p.dram_latency)
