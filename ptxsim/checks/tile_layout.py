@@ -128,12 +128,14 @@ class TileLayoutChecker(Observer):
         self.problems: dict[tuple[str, Descriptor], Problem] = {}
 
     def consume(self, records: np.ndarray) -> None:
-        count = int(np.count_nonzero(records["cta"] == 0)) if self.most > 0 and self.left else 0
-        self.most -= count
-        at = 0 if count else len(records)
-        while at < len(records):
-            at, self.time = follow.form(len(records))(records, at, self.state, self.time)
-            if at < len(records):
+        if self.most <= 0 or not self.left:
+            return
+        own = np.flatnonzero(records["cta"] == 0)
+        self.most -= len(own)
+        at, end = 0, int(own[-1]) + 1 if len(own) else 0
+        while at < end and self.left:
+            at, self.time = follow.form(end - at)(records[:end], at, self.state, self.time)
+            if at < end:
                 self._look(records[at])
                 at += 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from ptxsim.profile.lowering.lower import lowered
 from ptxsim.profile.lowering.machine_code import MachineProgram, Pipe
 from ptxsim.profile.lowering.pressure import MOST
 from ptxsim.profile.lowering.regions import merged
-from ptxsim.profile.model.encode import STALLS
+from ptxsim.profile.model.encode import STALLS, Code, encode
 from ptxsim.profile.model.entries import BLOCK, TENSOR
 from ptxsim.profile.model.figures import dealt_clusters, figures_of
 from ptxsim.profile.model.jobs import dealt
@@ -75,6 +76,11 @@ class Profile:
                 self.no_assembly = str(reason)
         return self._machine
 
+    @cached_property
+    def code(self) -> Code:
+        """The same as arrays."""
+        return encode(self.machine, self.program.ops, self.figures)
+
     def take_sample(self) -> set[int]:
         """The CTAs that have to run: of each SM that is listened to a few waves, from all over its part of the grid."""
         sms, most = self.figures.sms, WAVES * self._held().ctas
@@ -110,8 +116,8 @@ class Profile:
         if self.tracer.replayed is not None:
             busy = [self.tracer.replayed]
         sms = Sms(
-            self.program, self.machine, figures, trace, self.ctas, self.threads, self.shared_bytes, held.ctas, cold
-        )
+            self.program, self.code, self.machine.slots, figures, trace, self.ctas, self.threads, self.shared_bytes, held.ctas, cold
+        )  # fmt: skip
         if flags := sms.flags():
             active, m, sm = sms.replay_all(flags)
         else:
@@ -164,10 +170,14 @@ class Profile:
     def _lines(self, stalls: np.ndarray) -> list[LineStalls]:
         """Stalls by PTX line, those that waited longest first."""
         lines: dict[int, LineStalls] = {}
-        for site in np.flatnonzero(stalls[:-1].sum(axis=1)):
+        sites = np.flatnonzero(stalls[:-1].sum(axis=1))
+        for site, (issued, *waited) in zip(
+            sites.tolist(), stalls[sites].tolist()
+        ):  # one by one, numpy's numbers take long
             op = self.program.ops[site]
             row = lines.setdefault(op.line, LineStalls(op.line, op.opcode, 0, {}))
-            row.issued += int(stalls[site, 0])
-            for reason in np.flatnonzero(stalls[site, 1 : len(STALLS)]) + 1:
-                row.stalls[STALLS[reason]] = row.stalls.get(STALLS[reason], 0.0) + float(stalls[site, reason])
+            row.issued += int(issued)
+            for reason, cycles in zip(STALLS[1:], waited):
+                if cycles:
+                    row.stalls[reason] = row.stalls.get(reason, 0.0) + cycles
         return sorted(lines.values(), key=lambda row: -row.waited)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from ptxsim.engine.program.operation import Program
-from ptxsim.profile.lowering.machine_code import MachineProgram
-from ptxsim.profile.model.encode import Code, encode, parameters
+from ptxsim.profile.model.encode import Code, parameters
 from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST
 from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.replay_entries import for_replay, warps_of
@@ -46,10 +45,11 @@ def longest_warps(trace: Trace, program: Program, sms: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Sms:
-    """The SMs of a launch, with what they run. residency: CTAs that one holds at a time; cold: the part of the data that L2 does not hold."""
+    """The SMs of a launch, with what they run. slots: of the code's registers; residency: CTAs that one holds at a time; cold: the part of the data that L2 does not hold."""
 
     program: Program
-    machine: MachineProgram
+    code: Code
+    slots: int
     figures: Figures
     trace: Trace
     ctas: int
@@ -73,7 +73,7 @@ class Sms:
         from ptxsim.profile.model.replay import replay
 
         p = self._parameters()
-        m = self._machine(sm, p, self._code(), NO_FLAGS)
+        m = self._machine(sm, p, NO_FLAGS)
         return replay(m, p, max(1, self.residency)), m
 
     def replay_all(self, flags: int) -> tuple[float, Machine, int]:
@@ -81,21 +81,18 @@ class Sms:
         from ptxsim.profile.model.replay import replay_together
         from ptxsim.profile.model.replay_state import INF
 
-        p, code = self._parameters(), self._code()
+        p = self._parameters()
         writes = self.trace.entries[self.trace.entries["sets"] > 0]
         lines, which = np.unique(writes["object"] // self.figures.l1_line, return_inverse=True)
         line_of = np.zeros(flags, np.int64)
         line_of[writes["sets"] - 1] = which
         seen = np.full(flags, INF), line_of, np.zeros(len(lines))
-        machines = [self._machine(sm, p, code, seen) for sm in range(min(self.figures.sms, self.ctas))]
+        machines = [self._machine(sm, p, seen) for sm in range(min(self.figures.sms, self.ctas))]
         active = replay_together(machines, p, max(1, self.residency))
         slowest = int(np.argmax(active))
         return active[slowest], machines[slowest], slowest
 
-    def _code(self) -> Code:
-        return encode(self.machine, self.program.ops, self.figures)
-
-    def _machine(self, sm: int, p: np.ndarray, code: Code, flags: Flags) -> Machine:
+    def _machine(self, sm: int, p: np.ndarray, flags: Flags) -> Machine:
         """An SM before the launch, with the CTAs that it gets: every 132nd, in launch order."""
         from ptxsim.profile.model.replay_state import CTA, START, new_machine
 
@@ -112,7 +109,7 @@ class Sms:
         rows["start"] = numbers * interval
         starts["begin"], starts["end"] = begins, np.append(begins[1:], len(entries))
         m = new_machine(
-            code, self.machine.slots, entries, self.trace.lines, rows, starts, objects, p, len(self.program.ops), flags
+            self.code, self.slots, entries, self.trace.lines, rows, starts, objects, p, len(self.program.ops), flags
         )
         reads = self._constants
         own = reads[reads[:, 0] == sm]
