@@ -111,11 +111,27 @@ def test_lines_never_change_the_verdict(seed, barriers, stores, apart, together,
     assert by_lines == by_granules
 
 
-def verdicts(records: np.ndarray, ctas: int, initialized: bool = True) -> list[list]:
+@pytest.mark.slow
+@given(st.integers(0, 2**32), st.sampled_from([0.02, 0.1, 0.4]), st.booleans(), st.booleans(), st.integers(1, 12))
+@settings(deadline=None, max_examples=100)
+def test_stores_that_leave_global_memory_as_it_was_are_like_reads(seed, barriers, apart, together, ctas):
+    """In programs without strong accesses and bulk copies."""
+    runs = [Run(seed + cta, cta, 0.4).of(60, barriers, apart).records for cta in range(ctas)]
+    records = np.concatenate(in_turns(runs, seed) if together else [record for run in runs for record in run])
+    records = records[(records["site"] != BITS.index(BULK)) & (records["event"] != Event.ATOMIC)]
+    stores = (records["event"] == Event.STORE) & (np.random.default_rng(seed).random(len(records)) < 0.5)
+    records["flags"][stores] = FLAG_UNCHANGED
+    by_lines, by_granules = verdicts(records, ctas, bits=tuple(each & TOGETHER for each in BITS))
+    assert by_lines == by_granules
+
+
+def verdicts(
+    records: np.ndarray, ctas: int, initialized: bool = True, bits: tuple[int, ...] = BITS
+) -> list[list]:  # fmt: skip
     """What is found by lines, and granule by granule."""
     found = []
     for plain in (0, 1):
-        checker = OrderChecker(BITS, WARPS * 32, BYTES, Homes((ctas, 1, 1), (1, 1, 1)), initialized=initialized)
+        checker = OrderChecker(bits, WARPS * 32, BYTES, Homes((ctas, 1, 1), (1, 1, 1)), initialized=initialized)
         checker.order.n[PLAIN] = plain
         for batch in np.array_split(records, 3):
             checker.go_over(batch, scan.compiled)

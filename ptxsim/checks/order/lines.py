@@ -52,6 +52,7 @@ from ptxsim.checks.order.state import (
     PLAIN,
     PRODUCTS,
     SHIFT,
+    UNASKED,
     WARPS,
     Order,
 )  # fmt: skip
@@ -81,7 +82,8 @@ def is_in_order(
     updates = Event.STORE < event <= Event.REDUCE
     if not reads and not updates and (event != Event.STORE or bits & TOGETHER or flags & FLAG_MIXED):
         return False
-    if flags & FLAG_UNCHANGED and (is_global or not are_apart(record)):
+    stays = flags & FLAG_UNCHANGED != 0
+    if stays and (o.n[UNASKED] == 0 if is_global else not are_apart(record)):
         return False
     if bits & (LATER | WARPGROUP) or flags & FLAG_ASYNC_PROXY or o.uniform[slot, warp] == NONE or o.n[PLAIN]:
         return False
@@ -94,14 +96,16 @@ def is_in_order(
     elif bits & STRONG:
         return False
     if is_global:
-        return read_global(o, slot, warp, record, bits) if reads else write_global(o, slot, warp, record, bits)
+        if reads or stays:
+            return read_global(o, slot, warp, record, bits)
+        return write_global(o, slot, warp, record, bits)
     is_own = is_all_own(o, rank, record)
     if not is_own and bits & TOGETHER:
         return False
     row, how = first_row(o, slot, warp) + int(o.uniform[slot, warp]), READS if reads else WRITES
     if updates:
         how |= READS
-    if flags & FLAG_UNCHANGED:
+    if stays:
         how |= STAYS
     # What warps know of each other changes at barriers only: then it can be said later which of them have a place.
     is_logged = how & READS != 0 and (is_own or o.n[EDGES] == 0)
