@@ -21,7 +21,7 @@ def ignored_waits(program: Program) -> frozenset[int]:
     needed = def_use(program).live
     out = live_out(program, {op.site for op in program.ops} - needed)
     found = set[int]()
-    for block, live in zip(program.blocks, out or ()):
+    for block, live in zip(program.blocks, out):
         block = [op for op in block if op.site in needed]
         for op, after in zip(block, [*live_before(block, live, set())[1:], live]):
             if op.site in waits and after.isdisjoint(writes(op)):

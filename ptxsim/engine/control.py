@@ -11,6 +11,7 @@ from ptxsim.engine.access import read
 from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.builtin import BUILTINS
 from ptxsim.engine.call_arguments import fetch, mixed, place
+from ptxsim.engine.program.call_paths import call_paths
 from ptxsim.engine.program.linkage import ONE_FILE
 from ptxsim.engine.program.operation import FunctionCode, Op, Program
 from ptxsim.isa.facts import WAIT_FOR_ALL, WAITS, Control, Mechanism, Role, Synchronisation
@@ -54,15 +55,7 @@ def branch_table(op: Op, warp: Warp, s: int, mask: np.ndarray, machine: Machine)
     if bad.any():
         lane = first_lane(bad)
         raise Fault("out-of-bounds", f"branch index {int(index[lane])}; the table has {len(op.targets)} targets", lane)
-    record, after = warp.record, warp.record.split[s].block + 1
-    rest = record.split[s].mask
-    for number in distinct(index[mask]):
-        s = splits.holding(record, rest)
-        part = mask_word(mask & (index == number))
-        splits.diverge(record, s, part, op.targets[number], splits.NOWHERE)
-        rest &= ~part
-    if rest:
-        splits.move(record, splits.holding(record, rest), after)
+    splits.scatter(warp.record, s, mask_word(mask), index.tolist(), op.targets, warp.record.split[s].block + 1)
 
 
 def leave(warp: Warp, s: int, mask: np.ndarray, machine: Machine, site: int) -> None:
@@ -86,17 +79,12 @@ def call(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, machine
     else:
         address = read(site.address, warp, machine)
         targets = [(a, mask & (address == a)) for a in distinct(address[mask])]
-    caller = caller_of(op, program)
-    rest = record.split[s].mask
+    rest, after = record.split[s].mask, record.split[s].block + 1
     for target, lanes in targets:
-        word = mask_word(lanes)
-        s = splits.holding(record, rest)
-        if rest != word:
-            s = splits.add(record, s, word)
-        rest &= ~word
-        enter(op, warp, s, lanes, find(target, program, lanes), caller, program, machine)
+        enter(op, warp, splits.holding(record, rest), lanes, find(target, program, lanes), after, program, machine)
+        rest &= ~mask_word(lanes)
     if rest:
-        fall_through(record, splits.holding(record, rest))
+        splits.move(record, splits.holding(record, rest), after)
 
 
 def find(target: str | int, program: Program, lanes: np.ndarray) -> FunctionCode | str:
@@ -119,19 +107,22 @@ def caller_of(op: Op, program: Program) -> FunctionCode:
 
 
 def enter(
-    op: Op, warp: Warp, s: int, lanes: np.ndarray, callee: FunctionCode | str, caller: FunctionCode, program: Program, machine: Machine
+    op: Op, warp: Warp, s: int, lanes: np.ndarray, callee: FunctionCode | str, after: int, program: Program, machine: Machine
 ) -> None:  # fmt: skip
-    site, record, split = op.call, warp.record, warp.record.split[s]
+    """Lanes of a split enter a function, which gives back to block `after`; the others of it are nowhere until they are moved on."""
+    site, record, split, word = op.call, warp.record, warp.record.split[s], mask_word(lanes)
     assert site is not None
     if isinstance(callee, str):
         if callee not in BUILTINS:
             why = f"{demangle(callee)} is called, which is declared .extern, and nothing in this file defines it"
             raise Fault("not-modeled", why, first_lane(lanes), ONE_FILE)
         BUILTINS[callee](site, warp, lanes, machine)
-        fall_through(record, s)
+        splits.diverge(record, s, word, after, splits.NOWHERE)
         return
-    if not program.is_recursive and _is_active(callee, warp, split.call):
-        why = f"{demangle(callee.name)} is called, while it runs, by an address that this kernel has got from outside"
+    caller, paths = caller_of(op, program), call_paths(program)
+    number = paths.entered.get((split.call, op.site, callee.name)) if paths is not None else None
+    if number is None and (paths is not None or (not program.is_recursive and _is_active(callee, warp, split.call))):
+        why = f"{demangle(callee.name)} is called by an address that this kernel has got from outside"
         raise Fault("not-modeled", why, first_lane(lanes))
     arguments = [fetch(passed, warp, machine) for passed in site.arguments]
     # Registers are static per function: a recursive call saves the ones of the activation below.
@@ -143,8 +134,9 @@ def enter(
         raise Fault("stack-overflow", f"{demangle(callee.name)} is called too deeply for the stack", first_lane(lanes))
     for formal, value in zip(callee.parameters, arguments):
         place(formal, value, warp, lanes, machine)
-    warp.call(split, split.block + 1, [saved, pointer, callee, caller, site], callee.name)
-    splits.move(record, s, callee.entry)
+    if number is None:
+        number = warp.call(split, after, [saved, pointer, callee, caller, site], callee.name)
+    splits.change_call(record, s, word, number, split.depth + 1, callee.entry, splits.NOWHERE)
 
 
 def _is_active(callee: FunctionCode, warp: Warp, call: int) -> bool:
@@ -176,14 +168,10 @@ def give_back(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, ma
         warp.allocated = np.where(mask, pointer, warp.allocated)
     for passed, value in zip(site.returns, values):
         place(passed, value, warp, mask, machine)
-    word = mask_word(mask)
-    rest = split.mask & ~word
-    if rest:
-        s = splits.add(record, s, word)
-    warp.give_back(record.split[s])
-    splits.move(record, s, frame.return_block)
-    if rest:
-        fall_through(record, splits.holding(record, rest))
+    outer = 0 if frame.caller is None else frame.caller.number
+    splits.change_call(record, s, mask_word(mask), outer, split.depth - 1, frame.return_block, split.block + 1)
+    if call_paths(program) is None:
+        warp.forget_calls(frame.caller)
 
 
 # ---- registers of products in flight ----

@@ -228,11 +228,13 @@ def _held_up(warp: Warp, program: Program) -> set[int]:
 def leads_to(one: Warp, other: Split, warp: Warp, split: Split, program: Program) -> bool:
     """Whether a way leads from where a split of a warp is to the place of another one. Of other warps only what the kernel itself does is seen."""
     call = split.call if one is warp else 0
-    block, place = dict(_places(one, other)).get(call), dict(_places(warp, split)).get(call)
-    if block is None or place is None:
+    places = list(_places(one, other))
+    calls, place = [each for each, _ in places], dict(_places(warp, split)).get(call)
+    if call not in calls or place is None:
         return False
+    (_, block), *outer = places[calls.index(call) :]
     ahead = block == place and (other.call != call or other.op <= split.op)
-    return ahead or bool(reached(program, block) >> place & 1)
+    return ahead or bool(reached(program, block) >> place & 1) or _repeats(outer, program)
 
 
 def passed(warp: Warp, program: Program) -> tuple[Op, Fault] | None:
@@ -252,16 +254,20 @@ def passed(warp: Warp, program: Program) -> tuple[Op, Fault] | None:
 
 def _is_past(warp: Warp, other: Split, split: Split, program: Program) -> bool:
     """Whether a split is about to work after the place of another one, and does not come back there."""
-    here = dict(_places(warp, split))
-    for call, block in _places(warp, other):
-        if call not in here:
-            continue
-        at = here[call]
-        if block == at:
-            return call == other.call == split.call and other.op > split.op and not reached(program, at) >> at & 1
-        works = call != other.call or _works(program.blocks[block])
-        return works and bool(reached(program, at) >> block & 1) and not reached(program, block) >> at & 1
-    return False
+    here, places = dict(_places(warp, split)), list(_places(warp, other))
+    call, block = next(place for place in places if place[0] in here)  # both are in the kernel
+    at = here[call]
+    if _repeats(places[places.index((call, block)) + 1 :], program):
+        return False
+    if block == at:
+        return call == other.call == split.call and other.op > split.op and not reached(program, at) >> at & 1
+    works = call != other.call or _works(program.blocks[block])
+    return works and bool(reached(program, at) >> block & 1) and not reached(program, block) >> at & 1
+
+
+def _repeats(outer: Iterable[tuple[int, int]], program: Program) -> bool:
+    """Whether a thread may come again to the function that it is in, by a loop around one of the calls that have led there."""
+    return any(reached(program, block) >> block & 1 for _, block in outer)
 
 
 def _works(ops: Iterable[Op]) -> bool:

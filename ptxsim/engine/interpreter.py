@@ -15,6 +15,7 @@ from ptxsim.engine.access import read, write, zero
 from ptxsim.engine.analysis.forward_progress import impatience
 from ptxsim.engine.analysis.fragment_flow import can_mix
 from ptxsim.engine.analysis.liveness import product_slots
+from ptxsim.engine.program.call_paths import calls_of
 from ptxsim.engine.program.operation import Op, Program, sites_of
 from ptxsim.lanes import lanes_of, mask_word
 from ptxsim.machine.cta import Register, Warp
@@ -62,6 +63,7 @@ class Interpreter:
     def prepare(self, warp: Warp) -> None:
         """Give a new warp its registers."""
         warp.registers = [zero(t) for t in self.program.slots]
+        warp.calls = calls_of(self.program)
 
     def read_register(self, warp: Warp, slot: int) -> Register:
         """The raw bits of a register: unsigned words, bool for predicates, a list of two for 128 bits."""

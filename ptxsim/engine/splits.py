@@ -13,10 +13,13 @@ import numpy as np
 from ptxsim.engine.analysis.forward_progress import LESS, PATIENCE, RENEWED
 from ptxsim.jit.body import body
 from ptxsim.jit.record import FLAG, I32, U32, Pointer
+from ptxsim.lanes import LANES
 from ptxsim.machine.barrier import lanes_exit
 from ptxsim.machine.records import FIRST_BARRIER, RUNS, CtaRecord, Split, WarpRecord
 
 Weights = Annotated[Sequence[int], Pointer(np.dtype(np.int64))]
+Targets = Annotated[Sequence[int], Pointer(np.dtype(np.int32))]
+Numbers = Annotated[Sequence[int], Pointer(np.dtype(np.int32), LANES)]  # of the lanes of a warp
 
 NONE = -1  # no split can run
 NOWHERE = -1  # in place of a block
@@ -156,16 +159,40 @@ def move(warp: WarpRecord, s: I32, block: I32) -> None:
 @body
 def diverge(warp: WarpRecord, s: I32, taken: U32, target: I32, otherwise: I32) -> None:
     """Lanes of split s go to block `target`, the rest of it to block `otherwise`."""
+    change_call(warp, s, taken, warp.split[s].call, warp.split[s].depth, target, otherwise)
+
+
+@body
+def change_call(warp: WarpRecord, s: I32, taken: U32, call: I32, depth: I32, target: I32, otherwise: I32) -> None:
+    """The same, where the lanes that go to `target` are in another call there, at a depth of calls."""
     mask = warp.split[s].mask
-    if mask & ~taken == 0:
-        move(warp, s, target)
-        return
     if mask & taken != 0:
-        new = add(warp, s, mask & taken)
-        warp.split[s].block = NOWHERE  # while the others join
+        new = s
+        if mask & ~taken != 0:
+            new = add(warp, s, mask & taken)
+            warp.split[s].block = NOWHERE  # while the others join
+        warp.split[new].call = call
+        warp.split[new].depth = depth
         move(warp, new, target)
-        s = holding(warp, mask & ~taken)
-    move(warp, s, otherwise)
+    if mask & ~taken != 0:
+        move(warp, holding(warp, mask & ~taken), otherwise)
+
+
+@body
+def scatter(warp: WarpRecord, s: I32, taken: U32, index: Numbers, targets: Targets, otherwise: I32) -> None:
+    """Lanes of split s go each to the target of its index, the rest of it to block `otherwise`."""
+    rest = warp.split[s].mask
+    for lane in range(LANES):
+        if taken >> lane & 1 != 0:
+            together = 0
+            for other in range(lane, LANES):
+                if taken >> other & 1 != 0 and targets[index[other]] == targets[index[lane]]:
+                    together |= 1 << other
+            diverge(warp, holding(warp, rest), together, targets[index[lane]], NOWHERE)
+            taken &= ~together
+            rest &= ~together
+    if rest != 0:
+        move(warp, holding(warp, rest), otherwise)
 
 
 @body
@@ -178,3 +205,6 @@ def leave(cta: CtaRecord, warp: WarpRecord, s: I32, mask: U32, otherwise: I32) -
     else:
         warp.split[s].mask = rest
         move(warp, s, otherwise)
+
+
+EXPORTS = (scatter,)

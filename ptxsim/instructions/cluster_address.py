@@ -1,7 +1,4 @@
-"""mapa, getctarank and isspacep. PTX ISA, "Data Movement and Conversion Instructions: mapa, getctarank, isspacep".
-
-isspacep takes the slow path: it asks the machine what lies where.
-"""
+"""mapa, getctarank and isspacep. PTX ISA, "Data Movement and Conversion Instructions: mapa, getctarank, isspacep"."""
 
 from __future__ import annotations
 

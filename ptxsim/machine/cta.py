@@ -87,7 +87,9 @@ class Warp:
         self.record = WarpRecord.of(memory)
         self.waits: dict[int, Wait | Converge] = {}  # by the ticket of the split
         self.stays = False  # whether all its lanes but those of one split wait for these, which were where they are a turn ago, too
-        self.calls: dict[int, Frame] = {}  # that splits are in, by number
+        self.calls: dict[
+            int, Frame
+        ] = {}  # that splits are in, by number; the engine knows all that there may be, where they are few
         self._numbers = itertools.count(1)  # of waits and calls
         self.registers: Registers = []
         self.local: np.ndarray | None = None  # uint8 (LANES, bytes), made when first used
@@ -142,20 +144,16 @@ class Warp:
         split.wait, split.ticket = IN_PYTHON, next(self._numbers)
         self.waits[split.ticket] = what
 
-    def call(self, split: Split, return_block: int, registers: list[Any], function: str) -> None:
-        """A split enters a function."""
+    def call(self, split: Split, return_block: int, registers: list[Any], function: str) -> int:
+        """The number of a call that lanes of a split make, which is only theirs."""
         frame = Frame(next(self._numbers), return_block, registers, function, self.calls.get(split.call))
         self.calls[frame.number] = frame
-        split.call, split.depth = frame.number, split.depth + 1
+        return frame.number
 
-    def give_back(self, split: Split) -> None:
-        """A split goes back to the caller."""
-        caller = self.calls[split.call].caller
-        if caller is not None:
-            self.calls[caller.number] = caller
-        split.call, split.depth = 0 if caller is None else caller.number, split.depth - 1
-        used = {split.call for split in self.splits}
-        self.calls = {number: frame for number, frame in self.calls.items() if number in used}
+    def forget_calls(self, caller: Frame | None) -> None:
+        """Keep only the calls that splits are in; one of them, that lanes have come back to, is `caller`."""
+        known = self.calls if caller is None else {**self.calls, caller.number: caller}
+        self.calls = {split.call: known[split.call] for split in self.splits if split.call}
 
     @property
     def done(self) -> bool:

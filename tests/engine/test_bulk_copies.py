@@ -5,6 +5,8 @@ import pytest
 from ptxsim.engine.compiled.run.cta_runner import NativeCluster
 from tests.engine.programs import compare, run, same_events
 
+pytestmark = pytest.mark.usefixtures("slow_isspacep")
+
 KERNEL = """.version 8.0
 .target sm_90
 .address_size 64

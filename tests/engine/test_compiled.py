@@ -9,6 +9,8 @@ from ptxsim.session.snippet import snippet
 from tests.engine.programs import Poller, Writer, body, compare, run, same_events
 from tests.helpers import interrupted, names, same_on_both
 
+pytestmark = pytest.mark.usefixtures("slow_isspacep")
+
 
 @pytest.mark.slow
 @settings(max_examples=4, deadline=None)

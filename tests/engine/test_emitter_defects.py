@@ -47,6 +47,7 @@ KERNELS = {
     "store": "mma/f16",
     "atomic": "atomics/histogram",
     "fence": "membar.cta;",
+    "isspacep": "memory/state_spaces",
     "createpolicy": "createpolicy.fractional.L2::evict_last.b64 %d2, 1.0;",
     "shuffle": "warp/exchange",
     "vote": "warp/exchange",

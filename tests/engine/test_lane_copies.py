@@ -4,6 +4,8 @@ import pytest
 
 from tests.engine.programs import compare, run, same_events
 
+pytestmark = pytest.mark.usefixtures("slow_isspacep")
+
 KERNEL = """.version 8.0
 .target sm_90
 .address_size 64

@@ -12,6 +12,8 @@ from ptxsim.report.summary import slow_path
 from ptxsim.session.run import SlowPath
 from tests.engine.programs import body, compare, run
 
+pytestmark = pytest.mark.usefixtures("slow_isspacep")
+
 MISSING, UNUSUAL = "no native lowering", "a fault or a case that native code leaves"
 
 

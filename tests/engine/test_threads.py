@@ -35,7 +35,6 @@ def threaded(monkeypatch) -> list[int]:
 def orderless(seed: int) -> str:
     """A random kernel that may run on threads."""
     text = re.sub(r"(atom.global.max.s32 %r\d, \[%d0\]), %r\d", r"\1", Writer(seed).text().replace("%clock", "%tid.y"))
-    text = re.sub(r"isspacep.\w+ (%p\d), (%d\d)", r"setp.ne.u64 \1, \2, 0", text)  # which Python executes
     return text.replace("atom.global.max.s32", "ld.global.u32").replace("red.global.add.f32", "st.global.f32")
 
 

@@ -40,8 +40,8 @@ def contract(program: Program) -> None:
     # Where nothing is stored, registers are what is wanted (snippets).
     stores = any(access.writes for op in program.ops for access in op.accesses)
     for blocks, ops in found:
-        after = live[blocks[-1]] if live is not None else None
-        dead = _dead(ops, after) if stores and after is not None else set()
+        after = live[blocks[-1]]
+        dead = _dead(ops, after) if stores else set()
         values = _Stretch(ops, products, after, dead).values
         _fuse(program, ops, [value for value in values if value.sums and not value.is_computed])
 
@@ -149,9 +149,9 @@ class _Copy:
 
 
 class _Stretch:
-    """The products of straight-line code, with what becomes of them. `after` None: any register may be wanted after it."""
+    """The products of straight-line code, with what becomes of them. `after`: registers wanted after it."""
 
-    def __init__(self, ops: list[Op], products: set[int], after: set[int] | None, dead: set[int]):
+    def __init__(self, ops: list[Op], products: set[int], after: set[int], dead: set[int]):
         self.values: list[_Value] = []
         self.held: dict[int, _Copy] = {}
         self._lost: dict[int, _Value] = {}  # registers with products from before a branch of the assembler's own
@@ -161,7 +161,7 @@ class _Stretch:
             if place not in dead and (is_product or self.held or self._lost):
                 self._execute(place, op, is_product)
         for slot, value in self._all():
-            value.is_computed |= after is None or slot in after
+            value.is_computed |= slot in after
 
     def _all(self) -> Iterator[tuple[int, _Value]]:
         yield from self._lost.items()

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from ptxsim.engine.analysis.control_flow import control_flow, flow_back
 from ptxsim.engine.analysis.def_use import reads, slots_of
+from ptxsim.engine.program.callees import blocks_of
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Control, Mechanism
 
@@ -33,11 +34,9 @@ def seen_by_others(program: Program) -> set[int]:
     return {slot for op in program.ops if op.facts.reads_lanes for slot in slots_of(op.sources)}
 
 
-def live_out(program: Program, dead: Collection[int] = ()) -> list[set[int]] | None:
-    """Registers live at the end of each block; None where calls make everything count. dead: sites whose operands do not count."""
-    if any(op.control is Control.CALL for op in program.ops):
-        return None
-    always = seen_by_others(program)
+def live_out(program: Program, dead: Collection[int] = ()) -> list[set[int]]:
+    """Registers live at the end of each block. dead: sites whose operands do not count."""
+    always, returned = seen_by_others(program), _returned(program)
     use, define = [], []
     for block in program.blocks:
         used: set[int] = set()
@@ -49,8 +48,23 @@ def live_out(program: Program, dead: Collection[int] = ()) -> list[set[int]] | N
             killed.update(kills(op))
         use.append(used | (always - killed))
         define.append(killed)
-    after = flow_back(control_flow(program).successors, lambda number, out: use[number] | (out - define[number]))
-    return [out | always for out in after]
+    after = flow_back(
+        control_flow(program).successors,
+        lambda number, out: use[number] | ((out | returned.get(number, set())) - define[number]),
+    )
+    return [out | always | returned.get(number, set()) for number, out in enumerate(after)]
+
+
+def _returned(program: Program) -> dict[int, set[int]]:
+    """The registers that hold what a function returns, by the blocks that end with a way back."""
+    found: dict[int, set[int]] = {}
+    codes = {code.name: code for code in program.functions.values()}
+    for name, blocks in blocks_of(program).items():
+        slots = {formal.slot for formal in codes[name].returns if formal.slot is not None}
+        for number in blocks:
+            if slots and program.blocks[number] and program.blocks[number][-1].control is Control.RETURN:
+                found[number] = slots
+    return found
 
 
 def live_before(block: list[Op], out: set[int], always: set[int]) -> list[set[int]]:

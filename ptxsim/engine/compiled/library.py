@@ -20,7 +20,7 @@ from ptxsim.engine.analysis.special_registers import special_registers
 from ptxsim.engine.compiled.codegen.operands import CLOCKS, Options
 from ptxsim.engine.compiled.runtime import support
 from ptxsim.engine.compiled.runtime.abi import WarpLayout
-from ptxsim.engine.compiled.runtime.addresses import look_up, space_of
+from ptxsim.engine.compiled.runtime.addresses import in_space, look_up, space_of
 from ptxsim.engine.compiled.runtime.events import event, mark
 from ptxsim.engine.program.identity import identity
 from ptxsim.engine.program.operation import Program, fact, sites_of
@@ -37,6 +37,7 @@ LONG = 300  # operations from which on it may be better that the interpreter beg
 OPTIMIZED = 400_000  # characters of IR up to which code is generated with more care: it takes LLVM twice as long
 # Bodies that come together: their module, imported when a program needs them.
 FAMILIES = {
+    "splits": "ptxsim.engine.splits",
     "warpgroups": "ptxsim.engine.compiled.runtime.warpgroups",
     "cluster barrier": "ptxsim.engine.compiled.runtime.cluster_lanes",
     "mbarriers": "ptxsim.engine.compiled.runtime.mbarrier_lanes",
@@ -94,7 +95,7 @@ class Library:
         jit.load(jit.key("runtime", text), lambda: text + _ATTRIBUTES)
         for name in support.NAMES:
             self._publish(self.prefix + name)
-        export(jit, self.prefix, look_up, space_of, event, mark)
+        export(jit, self.prefix, look_up, space_of, in_space, event, mark)
         pointer = ctypes.c_void_p
         self.enter = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer, pointer)(jit.address(self.prefix + "enter"))
         self.crash = CrashHandler(jit)

@@ -53,14 +53,14 @@ stop2:
   ret i32 0
 some1:
   %v15 = icmp eq i32 %v12, 0
-  br i1 %v15, label %none1, label %split1
-none1:
+  br i1 %v15, label %none3, label %split3
+none3:
   %v16 = icmp eq i32 %v11, 0
-  br i1 %v16, label %stop3, label %b1
-stop3:
+  br i1 %v16, label %stop4, label %b1
+stop4:
   store i32 1, ptr %block.at
   ret i32 0
-split1:
+split3:
   store i32 %v12, ptr %taken.at
   store i32 0, ptr %block.at
   store i32 2, ptr %target.at
@@ -81,8 +81,8 @@ b1:
   %v27 = sub i32 %v26, 1
   store i32 %v27, ptr %left.at
   %v28 = icmp eq i32 %v27, 0
-  br i1 %v28, label %stop4, label %b3
-stop4:
+  br i1 %v28, label %stop5, label %b3
+stop5:
   store i32 3, ptr %block.at
   ret i32 0
 b2:
@@ -98,8 +98,8 @@ b2:
   %v36 = sub i32 %v35, 1
   store i32 %v36, ptr %left.at
   %v37 = icmp eq i32 %v36, 0
-  br i1 %v37, label %stop5, label %b3
-stop5:
+  br i1 %v37, label %stop6, label %b3
+stop6:
   store i32 3, ptr %block.at
   ret i32 0
 b3:

@@ -66,16 +66,16 @@ stop2:
   ret i32 0
 some1:
   %v28 = icmp eq i32 %v23, 0
-  br i1 %v28, label %none1, label %split1
-none1:
+  br i1 %v28, label %none3, label %split3
+none3:
   %v29 = icmp eq i32 %v22, 0
   %v30 = icmp sle i32 %stop.before, 1
   %v31 = or i1 %v29, %v30
-  br i1 %v31, label %stop3, label %b1
-stop3:
+  br i1 %v31, label %stop4, label %b1
+stop4:
   store i32 1, ptr %block.at
   ret i32 0
-split1:
+split3:
   store i32 %v23, ptr %taken.at
   store i32 0, ptr %block.at
   store i32 2, ptr %target.at
@@ -101,8 +101,8 @@ b1:
   %v46 = icmp eq i32 %v45, 0
   %v47 = icmp sle i32 %stop.before, 3
   %v48 = or i1 %v46, %v47
-  br i1 %v48, label %stop4, label %b3
-stop4:
+  br i1 %v48, label %stop5, label %b3
+stop5:
   store i32 3, ptr %block.at
   ret i32 0
 b2:
@@ -123,8 +123,8 @@ b2:
   %v60 = icmp eq i32 %v59, 0
   %v61 = icmp sle i32 %stop.before, 3
   %v62 = or i1 %v60, %v61
-  br i1 %v62, label %stop5, label %b3
-stop5:
+  br i1 %v62, label %stop6, label %b3
+stop6:
   store i32 3, ptr %block.at
   ret i32 0
 b3:

@@ -90,14 +90,14 @@ stop3:
   ret i32 0
 some2:
   %v40 = icmp eq i32 %v37, 0
-  br i1 %v40, label %none2, label %split2
-none2:
+  br i1 %v40, label %none4, label %split4
+none4:
   %v41 = icmp eq i32 %v36, 0
-  br i1 %v41, label %stop4, label %b2
-stop4:
+  br i1 %v41, label %stop5, label %b2
+stop5:
   store i32 2, ptr %block.at
   ret i32 0
-split2:
+split4:
   store i32 %v37, ptr %taken.at
   store i32 1, ptr %block.at
   store i32 1, ptr %target.at

@@ -113,16 +113,16 @@ stop3:
   ret i32 0
 some2:
   %v63 = icmp eq i32 %v58, 0
-  br i1 %v63, label %none2, label %split2
-none2:
+  br i1 %v63, label %none4, label %split4
+none4:
   %v64 = icmp eq i32 %v57, 0
   %v65 = icmp sle i32 %stop.before, 2
   %v66 = or i1 %v64, %v65
-  br i1 %v66, label %stop4, label %b2
-stop4:
+  br i1 %v66, label %stop5, label %b2
+stop5:
   store i32 2, ptr %block.at
   ret i32 0
-split2:
+split4:
   store i32 %v58, ptr %taken.at
   store i32 1, ptr %block.at
   store i32 1, ptr %target.at

@@ -30,7 +30,7 @@ b0:
   %v4 = add <32 x i32> %v3, splat (i32 1)
   %v5 = getelementptr i8, ptr %warp, i64 3392
   store <32 x i64> %v1, ptr %v5, align 64
-  %v6 = getelementptr i8, ptr %warp, i64 3648
+  %v6 = getelementptr i8, ptr %warp, i64 3904
   store <32 x i32> %v4, ptr %v6, align 64
   %v7 = getelementptr i8, ptr %context, i64 648
   %v8 = load ptr, ptr %v7
@@ -53,33 +53,34 @@ stop2:
   ret i32 0
 b1:
   %v16 = getelementptr i8, ptr %warp, i64 3648
-  %v17 = load <32 x i32>, ptr %v16, align 64
-  %v18 = getelementptr i8, ptr %warp, i64 3904
-  %v19 = load i32, ptr %v18, align 8
-  %v20 = bitcast i32 %v19 to <32 x i1>
-  %v21 = select <32 x i1> %v20, <32 x i32> %v17, <32 x i32> splat (i32 0)
-  %v22 = getelementptr i8, ptr %warp, i64 3392
-  %v23 = load <32 x i64>, ptr %v22, align 64
-  %v24 = getelementptr i8, ptr %warp, i64 3776
-  store <32 x i32> %v21, ptr %v24, align 64
-  call void @ptxsim_store_global_4x1(ptr %context, ptr %warp, <32 x i64> %v23, i32 -1, i32 5, i32 0, <32 x i32> %v21)
-  %v25 = load i64, ptr %count.at
-  %v26 = add i64 %v25, 3
-  store i64 %v26, ptr %count.at
-  %v27 = load i32, ptr %left.at
-  %v28 = sub i32 %v27, 1
-  store i32 %v28, ptr %left.at
+  %v17 = load <32 x i64>, ptr %v16, align 64
+  %v18 = icmp ne <32 x i64> %v17, splat (i64 0)
+  %v19 = xor <32 x i1> %v18, splat (i1 true)
+  %v20 = getelementptr i8, ptr %warp, i64 3904
+  %v21 = load <32 x i32>, ptr %v20, align 64
+  %v22 = select <32 x i1> %v18, <32 x i32> %v21, <32 x i32> splat (i32 0)
+  %v23 = getelementptr i8, ptr %warp, i64 3392
+  %v24 = load <32 x i64>, ptr %v23, align 64
+  %v25 = getelementptr i8, ptr %warp, i64 4032
+  store <32 x i32> %v22, ptr %v25, align 64
+  call void @ptxsim_store_global_4x1(ptr %context, ptr %warp, <32 x i64> %v24, i32 -1, i32 6, i32 0, <32 x i32> %v22)
+  %v26 = load i64, ptr %count.at
+  %v27 = add i64 %v26, 4
+  store i64 %v27, ptr %count.at
+  %v28 = load i32, ptr %left.at
+  %v29 = sub i32 %v28, 1
+  store i32 %v29, ptr %left.at
   store i32 -1, ptr %taken.at
   store i32 1, ptr %block.at
-  store i32 6, ptr %site.at
+  store i32 7, ptr %site.at
   ret i32 2
 b2:
-  %v29 = load i64, ptr %count.at
-  %v30 = add i64 %v29, 0
-  store i64 %v30, ptr %count.at
-  %v31 = load i32, ptr %left.at
-  %v32 = sub i32 %v31, 1
-  store i32 %v32, ptr %left.at
+  %v30 = load i64, ptr %count.at
+  %v31 = add i64 %v30, 0
+  store i64 %v31, ptr %count.at
+  %v32 = load i32, ptr %left.at
+  %v33 = sub i32 %v32, 1
+  store i32 %v33, ptr %left.at
   unreachable
 }
 attributes #0 = { nounwind "min-legal-vector-width"="512" "prefer-vector-width"="512" }

@@ -7,7 +7,6 @@ written. The function returns what to do next (abi.NEXT and so on).
 
 from __future__ import annotations
 
-from ptxsim.engine.analysis.forward_progress import impatience
 from ptxsim.engine.analysis.liveness import live_before, live_out, seen_by_others
 
 # Each of these registers the lowerings of its families, or a unit.
@@ -18,24 +17,22 @@ from ptxsim.engine.compiled.codegen import (  # noqa: F401
     cp_async,
     effects,
     mbarrier,
+    state_space,
     warp_matrix,
     warpgroup,
 )
-from ptxsim.engine.compiled.codegen.function import FunctionWriter
+from ptxsim.engine.compiled.codegen.control import ControlWriter
 from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.codegen.registry import LOWERINGS
 from ptxsim.engine.compiled.ir.outline import compute
 from ptxsim.engine.compiled.ir.value import CannotEmit
-from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, WarpLayout
-from ptxsim.engine.program.operation import Op, Program, calls_functions
-from ptxsim.engine.splits import UNTIL_IT_LEAVES
-from ptxsim.isa.facts import Control
+from ptxsim.engine.program.operation import Op, Program
 from ptxsim.jit.compiler import ATTRIBUTES
 from ptxsim.machine.event import Event
 
 
-class KernelWriter(FunctionWriter):
+class KernelWriter(ControlWriter):
     """Writes the function of one program. `slow_path` are the operations that take the slow path, by site, and why."""
 
     def __init__(
@@ -43,7 +40,6 @@ class KernelWriter(FunctionWriter):
     ):
         super().__init__(program, places, prefix, options, half_conversion)
         self.slow_path: dict[int, str] = {}
-        self.impatience = impatience(program)
         self._lines: dict[int, list[str]] = {}  # of the blocks that have been printed
         self._live_out = None if options.keep else live_out(program)
         self._seen = seen_by_others(program)
@@ -106,21 +102,18 @@ class KernelWriter(FunctionWriter):
             self.event(Event.EXECUTE, 0, 0, 0, self.mask)
         for index, op in enumerate(block):
             self.op, self.index = op, index
-            if op.control is not None:
-                self._control(op, out)
-                return
             before = e.checkpoint()
             self.begin_operation()
             try:
-                self._operation(op)
+                self.lead_on(op, out) if op.control is not None else self._operation(op)
             except CannotEmit as reason:
                 e.undo(before)
                 self.undo()
                 self._slow_path(op, str(reason))
-            if self.ended:
+            if self.ended or op.control is not None:
                 return
         self.flush(out)
-        self._go(number + 1)
+        self.go(number + 1)
 
     def _slow_path(self, op: Op, why: str) -> None:
         """The interpreter executes this operation, if any lane does."""
@@ -128,6 +121,9 @@ class KernelWriter(FunctionWriter):
         guard = None if op.control is not None else self.guard(op)
         self.flush(self.live[self.index])
         self.leave_to_python(guard)
+        if op.control is not None:  # Python has moved the splits
+            self.emitter.line("  unreachable")
+            return
         self.begin_block()
 
     def _operation(self, op: Op) -> None:
@@ -146,67 +142,3 @@ class KernelWriter(FunctionWriter):
             if op.facts.detour is not None and self.options.wanted.has(Event.DETOUR):
                 lanes = self.emitter.convert(compute(self.emitter, op.facts.detour, sources, {}), "u64")
                 self.event_at(Event.DETOUR, 0, 0, self.mask if guard is None else self.word(guard), lanes)
-
-    # ---- the end of a block ----
-
-    def _done(self) -> str:
-        """Count the block; returns the turns left."""
-        e = self.emitter
-        count = e.let("load i64, ptr %count.at")
-        e.line(f"  store i64 {e.let(f'add i64 {count}, {len(self.block)}')}, ptr %count.at")
-        left = e.let(f"sub i32 {e.let('load i32, ptr %left.at')}, 1")
-        e.line(f"  store i32 {left}, ptr %left.at")
-        return left
-
-    def _go(self, target: int, left: str | None = None) -> None:
-        """To another block, unless the turns are used up or it is another split's turn."""
-        e = self.emitter
-        left = left or self._done()
-        stop = f"stop{self.label_number()}"
-        if target == len(self.program.blocks):  # after the last block, which always leaves
-            e.line("  unreachable")
-            return
-        stops = e.let(f"icmp eq i32 {left}, 0")
-        if not self.options.full:  # where another split stands; a block that takes patience is always chosen
-            last = UNTIL_IT_LEAVES - 1 if self.impatience[target] else target
-            stops = e.let(f"or i1 {stops}, {e.let(f'icmp sle i32 %stop.before, {last}')}")
-        e.line(f"  br i1 {stops}, label %{stop}, label %b{target}")
-        e.label(stop)
-        self.leave(abi.NEXT, block=target)
-
-    def _control(self, op: Op, out: set[int]) -> None:
-        e = self.emitter
-        leaves = op.control is Control.EXIT or (op.leaves_function and not calls_functions(self.program))
-        if op.control is not Control.BRANCH and not leaves:
-            self._slow_path(op, "calls and indexed branches")
-            self.emitter.line("  unreachable")
-            return
-        guard = self.guard(op)
-        self.flush(out)
-        left = self._done()
-        if guard is None:
-            if leaves:
-                self._exit(self.mask)
-            else:
-                self._go(op.targets[0], left)
-            return
-        taken = self.word(guard)
-        n = self.label_number()
-        e.line(f"  br i1 {e.let(f'icmp eq i32 {taken}, {self.mask}')}, label %all{n}, label %some{n}")
-        e.label(f"all{n}")
-        if leaves:
-            self._exit(taken)
-        else:
-            self._go(op.targets[0], left)
-        e.label(f"some{n}")
-        e.line(f"  br i1 {e.let(f'icmp eq i32 {taken}, 0')}, label %none{n}, label %split{n}")
-        e.label(f"none{n}")
-        self._go(self.number + 1, left)
-        e.label(f"split{n}")
-        if leaves:
-            self._exit(taken)
-        else:
-            self.leave(abi.DIVERGE, taken=taken, block=self.number, target=op.targets[0])
-
-    def _exit(self, taken: str) -> None:
-        self.leave(abi.EXIT, taken=taken, block=self.number, site=self.op.site)

@@ -17,9 +17,11 @@ from ptxsim.engine.analysis.interplay import warps_tell
 from ptxsim.engine.analysis.product_hazards import keeps_rules
 from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.library import Library, Wish, specials_of
+from ptxsim.engine.compiled.run.call_tables import CallTables
 from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout
+from ptxsim.engine.program.call_paths import calls_natively
 from ptxsim.engine.program.operand import Register as RegisterOperand
-from ptxsim.engine.program.operation import Program, copies_in_bulk, fact, families, sites_of
+from ptxsim.engine.program.operation import Program, calls_functions, copies_in_bulk, fact, families, sites_of
 from ptxsim.jit.callbacks import Callbacks
 from ptxsim.jit.compiler import Refused
 from ptxsim.lanes import LANES, word_mask
@@ -107,6 +109,9 @@ class NativeContext:
         names = ("starts", "sizes", "kinds", "caches", "impatience", "lengths", "lines", "predicates", "polls")
         for name, table in zip(names, self._tables, strict=True):
             setattr(self.record, name, table.ctypes.data)
+        if calls_functions(self.program) and calls_natively(self.program):
+            self._calls = CallTables(self.program, self.layout)
+            self.record.calls = self._calls.record.address
         if not any(polls(self.program)):
             self.record.polls = 0
         self.record.strayed, self.record.garbage = machine.strayed.ctypes.data, machine.garbage

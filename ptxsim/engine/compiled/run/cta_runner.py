@@ -25,6 +25,7 @@ from ptxsim.engine.compiled.runtime.scheduler import LEFT
 from ptxsim.engine.grid import SPIN
 from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.livelock import state_of
+from ptxsim.engine.program.call_paths import calls_of
 from ptxsim.engine.program.operation import families
 from ptxsim.engine.turns import Launch, Outcome, Stopped, Turns
 from ptxsim.machine import tensor_memory
@@ -383,6 +384,7 @@ class NativeCluster:
         warps = [warp for cta in cluster.ctas for warp in cta.warps]
         for place, warp in enumerate(warps):
             warp.registers = self.native.registers(warp.memory)
+            warp.calls = calls_of(self.native.program)
             if self.local is not None:
                 warp.local = self.local[place]
             if self.copies:

@@ -21,6 +21,7 @@ from ptxsim.engine.compiled.run.cta_runner import WholeCtas
 from ptxsim.engine.compiled.runtime.abi import FINISHED, NOWHERE, WATCHED
 from ptxsim.engine.compiled.runtime.scheduler import LEFT, MOVED
 from ptxsim.engine.interpreter import Interpreter
+from ptxsim.engine.program.call_paths import calls_of
 from ptxsim.engine.program.operation import Op, Program, fact, families
 from ptxsim.engine.splits import NONE
 from ptxsim.lanes import EVERY, LANES
@@ -87,6 +88,7 @@ class CompiledEngine:
         """Give a new warp its registers."""
         memory, record, cta = warp.memory, warp.record, warp.cta
         warp.registers = self.native.registers(memory)
+        warp.calls = calls_of(self.program)
         record.shared, record.named = cta.shared.ctypes.data, cta.rank << RANK_SHIFT
         record.cluster, record.ctas = record.shared - record.named, cta.cluster.size
         record.shared_start = self.machine.shared_start

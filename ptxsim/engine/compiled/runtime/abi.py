@@ -81,6 +81,7 @@ class Context(Record):
     mixes: I64  # whether turns are of different lengths (engine.turns.some_blocks)
     polled: I64  # rounds one after the other in which the cluster has only polled
     polls: I64  # whether each block is in a loop that polls, i64: address, 0 if none is
+    calls: I64  # what functions a program calls (engine.compiled.runtime.calls), 0 if none natively: address
     # What takes full batches before `flush` does: a body, what it is called with, a number that is not 0 once Python has to look (machine.
     # event.Observer.consumer): addresses; records at the beginning of the batch that it has taken.
     consumer: I64
@@ -96,8 +97,8 @@ HEADER_BYTES = -(-WarpRecord.dtype.itemsize // ALIGN) * ALIGN
 # or the tensor core owns only Python knows.
 NOWHERE, FINISHED, WATCHED = range(0xFFFF_FFFF, 0xFFFF_FFFC, -1)
 
-# What the kernel function returns.
-NEXT, DIVERGE, EXIT, BAIL, BARRIER, ARRIVE, WARPGROUP, WAITS = range(8)
+# What the kernel function returns. PLACED: its splits stand where they go on.
+NEXT, DIVERGE, EXIT, BAIL, BARRIER, ARRIVE, WARPGROUP, WAITS, CALL, RETURN, PLACED = range(11)
 
 # Bits of an allocation's kind.
 KINDS = {"global": 1, "const": 2, "param": 4}

@@ -60,6 +60,19 @@ def space_of(context: Context, address: I64) -> I32:
     return Space.CONST if kind & _CONST != 0 else Space.GLOBAL
 
 
+@body
+def in_space(context: Context, addresses: Numbers, space: I32) -> U32:
+    """The lanes whose addresses are in a state space of the arena. One that belongs to no allocation is global."""
+    starts, sizes = view(context.starts, np.int64, UNKNOWN), view(context.sizes, np.int64, UNKNOWN)
+    found = 0
+    for lane in range(LANES):
+        i = allocation_of(context, addresses[lane])
+        is_there = i != NONE and addresses[lane] - starts[i] < sizes[i]
+        if (space_of(context, addresses[lane]) if is_there else int(Space.GLOBAL)) == space:
+            found |= 1 << lane
+    return found
+
+
 def allocation_of(context: Context, address: int) -> int:
     """The last allocation that begins at or before an address, or NONE."""
     starts = view(context.starts, np.int64, UNKNOWN)

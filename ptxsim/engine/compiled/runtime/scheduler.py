@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxsim.engine.compiled.runtime import abi
+from ptxsim.engine.compiled.runtime import abi, calls
 from ptxsim.engine.compiled.runtime.abi import UNKNOWN, Context
 from ptxsim.engine.compiled.runtime.events import event
 from ptxsim.engine.compiled.runtime.warpgroups import complete_due, next_product
@@ -267,6 +267,12 @@ def execute(context: Context, warp: WarpRecord) -> I32:
     elif status == abi.EXIT:
         leave(cta, warp, s, warp.taken, warp.block + 1)
         at_barrier(context, warp, context.site, Event.EXIT, warp.taken, 0, 0)
+    elif status == abi.CALL:
+        calls.enter(context, warp, s, warp.taken, warp.target, warp.block + 1)
+    elif status == abi.RETURN:
+        calls.give_back(context, warp, s, warp.taken, warp.block + 1)
+    elif status == abi.PLACED:
+        pass
     elif status == abi.WARPGROUP:
         group = BARRIERS + (warp.index >> 2)
         end_block(context, warp, split)
