@@ -3,7 +3,7 @@
 import pytest
 
 from ptxsim.session.ptxfile.file import run_file
-from tests.helpers import CASES, ROOT, run_text
+from tests.helpers import CASES, ROOT, run_text, text_of
 
 SHARED = """// ptxsim: launch grid=1 block=64
 .version 8.0
@@ -207,3 +207,9 @@ def test_a_copy_that_arrives_at_an_mbarrier_is_to_be_waited_for_there():
     (finding,) = (each for each in run_text(text).run.findings if each.level == "error")
     arrival = next(number for number, line in enumerate(lines, 1) if "cp.async.mbarrier.arrive" in line)
     assert finding.name == "cp-async-not-waited" and f"the mbarrier of line {arrival}" in finding.help
+
+
+def test_what_a_sequence_lock_drops_again_is_taken_for_nothing():
+    """With seed 7 a reader looks while the number is odd."""
+    assert run_text(text_of("checks/sequence_lock.ptx"), seed=7).findings == []
+    assert run_text(text_of("checks/sequence_lock.ptx")).findings == []

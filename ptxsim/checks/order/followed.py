@@ -33,7 +33,7 @@ def followed_reads(program: Program) -> tuple[set[int], set[int]]:
         elif op.accesses[0].kind is AccessKind.ATOMIC and not op.accesses[0].compares and tests:
             flags.add(op.site)  # of the last one
     for op in loads:
-        if op.site not in awaited and _is_stored(program, flow, op):
+        if op.site not in awaited and _is_stored(program, flow, op) and not _is_looked_over(flow, graph, op, awaited):
             data.add(op.site)
     if not flags & awaited:  # what the last one reads, it reads as the last one
         data &= told
@@ -73,6 +73,17 @@ def _ends_a_loop(program: Program, flow: DefUse, graph: ControlFlow, op: Op, val
             last = program.blocks[number][-1]
             if not body.issuperset(graph.successors[number]) and not values.isdisjoint(flow.reads[last.site]):
                 return True
+    return False
+
+
+def _is_looked_over(flow: DefUse, graph: ControlFlow, op: Op, awaited: set[int]) -> bool:
+    """Whether a load stands between two looks of a loop that ends as they say (a seqlock): what it brings is dropped if it was too early."""
+    block = flow.block_of[op.site]
+    for head, tail in graph.back_edges:
+        body = graph.loop_body(head, tail)
+        looks = [site for site in awaited if block in body and flow.block_of[site] in body]
+        if looks and min(looks) < op.site < max(looks):
+            return True
     return False
 
 
