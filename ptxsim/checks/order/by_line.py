@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ptxsim.checks.order.cells import OWNER, first_line, line_of
 from ptxsim.checks.order.clocks import lowest
-from ptxsim.checks.order.state import CTAS, LINE_BITS, LINES, NONE, NOW, PLAIN, SHIFT, Order
+from ptxsim.checks.order.state import CTAS, LINE_BITS, LINES, NONE, NOW, PLAIN, SHIFT, WHOLE_LINES, Order
 from ptxsim.jit.body import Array
 from ptxsim.jit.filling import fill_lines
 from ptxsim.jit.vectors import blocks_of
@@ -17,7 +17,11 @@ from ptxsim.lanes import LANES
 
 def fills_lines(o: Order, record: Array) -> bool:
     """Whether a record's bytes are whole lines of shared memory, each in order, but that numbers of lanes may be exchanged by an exclusive or."""
-    return o.n[PLAIN] == 0 and fill_lines(record["addresses"], int(record["mask"]), int(record["width"]))
+    return (
+        o.n[WHOLE_LINES] != 0
+        and o.n[PLAIN] == 0
+        and fill_lines(record["addresses"], int(record["mask"]), int(record["width"]))
+    )
 
 
 def write_lines(o: Order, slot: int, record: Array, writer: int, step: int) -> None:
@@ -61,14 +65,21 @@ def are_of_lanes(o: Order, slot: int, record: Array, writer: int, floor: int) ->
 def lay_out(o: Order, at: int) -> None:
     """Tell a line's granules who wrote them, if it does not."""
     line = o.lines[at]
-    time, writer, site, bits = int(line["wrote"]), int(line["writer"]), int(line["site"]), int(line["bits"])
+    time = int(line["wrote"])
     if time == 0:
         return
-    line["wrote"] = 0
+    writer, site, bits, line["wrote"] = int(line["writer"]), int(line["site"]), int(line["bits"]), 0
     shift, count = int(o.n[SHIFT]), 1 << LINE_BITS - int(o.n[SHIFT])
     for number in range(count):
         one = o.cells[at * count + number]
         one["writer"], one["written"], one["site"], one["last"] = writer ^ (number << shift >> bits), time, site, time
+
+
+def lay_out_around(o: Order, first: int, last: int) -> None:
+    """The same of the lines of some granules."""
+    to_line = LINE_BITS - int(o.n[SHIFT])
+    for at in range(first >> to_line, (last >> to_line) + 1):
+        lay_out(o, at)
 
 
 def lay_out_under(o: Order, slot: int, addresses: Array, mask: int, width: int) -> None:

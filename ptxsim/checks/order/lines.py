@@ -16,7 +16,7 @@ All other accesses are judged granule by granule (`accesses`), with the same ver
 
 from __future__ import annotations
 
-from ptxsim.checks.order.by_line import fills_lines, lay_out_under, write_lines
+from ptxsim.checks.order.by_line import fills_lines, lay_out_around, write_lines
 from ptxsim.checks.order.cells import (
     COPIES,
     FETCHES,
@@ -54,6 +54,7 @@ from ptxsim.checks.order.state import (
     SHIFT,
     UNASKED,
     WARPS,
+    WHOLE_LINES,
     Order,
 )  # fmt: skip
 from ptxsim.checks.order.whole import fill, is_known
@@ -159,13 +160,15 @@ def note_at_once(o: Order, slot: int, rank: int, warp: int, row: int, record: Ar
     """Lanes read shared memory of other CTAs of the cluster, too."""
     mask, width, addresses, site = int(record["mask"]), int(record["width"]), record["addresses"], int(record["site"])
     shift, cells, start, owner = int(o.n[SHIFT]), 0, int(o.start[slot]), NONE
-    lay_out_under(o, slot, addresses, mask, width)
+    by_line = o.n[WHOLE_LINES] != 0
     for lane in range(LANES):
         if mask >> lane & 1:
             address = int(addresses[lane])
             if address >> RANK_SHIFT != owner:
                 owner = address >> RANK_SHIFT
                 cells = first_cell(o, slot, owner)
+            if by_line:
+                lay_out_around(o, cells + (address >> shift), cells + (address + width - 1 >> shift))
             for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
                 since = max(start, int(o.cells[cell]["written"]))
                 place = way_of(o, slot, rank, warp, row, o.reads[cell], owner, since)
@@ -181,13 +184,15 @@ def take_cells(o: Order, slot: int, record: Array, writer: int, step: int) -> No
         return
     mask, width, addresses, now = int(record["mask"]), int(record["width"]), record["addresses"], int(o.n[NOW])
     shift, cells, site, owner = int(o.n[SHIFT]), 0, int(record["site"]), NONE
-    lay_out_under(o, slot, addresses, mask, width)
+    by_line = o.n[WHOLE_LINES] != 0
     for lane in range(LANES):
         if mask >> lane & 1:
             address = int(addresses[lane])
             if address >> RANK_SHIFT != owner:
                 owner = address >> RANK_SHIFT
                 cells = first_cell(o, slot, owner)
+            if by_line:
+                lay_out_around(o, cells + (address >> shift), cells + (address + width - 1 >> shift))
             for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
                 made = o.cells[cell]
                 made["writer"], made["written"], made["last"], made["site"] = writer + step * lane, now, now, site
@@ -349,7 +354,7 @@ def may_access(o: Order, slot: int, warp: int, row: int, record: Array) -> bool:
     floor, own = int(o.floor[row]), int(o.own[row])
     mask, width, addresses = int(record["mask"]), int(record["width"]), record["addresses"]
     cells, shift, owner = 0, int(o.n[SHIFT]), NONE
-    lay_out_under(o, slot, addresses, mask, width)
+    by_line = o.n[WHOLE_LINES] != 0
     for lane in range(LANES):
         if mask >> lane & 1:
             address = int(addresses[lane])
@@ -357,6 +362,8 @@ def may_access(o: Order, slot: int, warp: int, row: int, record: Array) -> bool:
                 owner = address >> RANK_SHIFT
                 cells = first_cell(o, slot, owner)
             first = cells + (address >> shift)
+            if by_line:
+                lay_out_around(o, first, min(first + (width - 1 >> shift), len(o.cells) - 1))
             for cell in range(first, min(first + (width - 1 >> shift) + 1, len(o.cells))):
                 writer, written = int(o.cells[cell]["writer"]), int(o.cells[cell]["written"])
                 is_own = writer == warp * LANES + lane or (writer >> 5 == warp and written <= own)
@@ -369,7 +376,7 @@ def is_written(o: Order, slot: int, record: Array) -> bool:
     """Whether all that a record reads of shared memory has been written since its CTA began."""
     mask, width, addresses = int(record["mask"]), int(record["width"]), record["addresses"]
     cells, shift, start, owner, known = 0, int(o.n[SHIFT]), int(o.start[slot]), NONE, NONE
-    lay_out_under(o, slot, addresses, mask, width)
+    by_line = o.n[WHOLE_LINES] != 0
     for lane in range(LANES):
         if mask >> lane & 1 and int(addresses[lane]) != known:  # often the lane before has read the same
             address = int(addresses[lane])
@@ -377,6 +384,8 @@ def is_written(o: Order, slot: int, record: Array) -> bool:
             if address >> RANK_SHIFT != owner:
                 owner = address >> RANK_SHIFT
                 cells = first_cell(o, slot, owner)
+            if by_line:
+                lay_out_around(o, cells + (address >> shift), cells + (address + width - 1 >> shift))
             for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
                 if o.cells[cell]["written"] <= start:
                     return False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ptxsim.checks.order.by_line import lay_out_under
-from ptxsim.checks.order.cells import ANY, NOBODY, OWNER, first_cell, first_line, row_for, way_of
+from ptxsim.checks.order.by_line import lay_out_around
+from ptxsim.checks.order.cells import ANY, NOBODY, OFFSET, first_cell, row_for, way_of
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.state import (
     CTAS,
@@ -18,6 +18,7 @@ from ptxsim.checks.order.state import (
     NOW,
     SHIFT,
     WARPS,
+    WHOLE_LINES,
     Order,
 )
 from ptxsim.jit.body import Array
@@ -153,18 +154,16 @@ def settle(o: Order, slot: int, addresses: Array, mask: int, width: int) -> None
     if o.n[LOGGED] == 0 or o.n[LOG_SLOT] != slot:
         return
     note_lines(o)
-    rest, earliest = mask, int(o.log_note[0]["time"])
-    while rest:
-        first, touched, part = blocks_of(addresses, rest, width, LINE_BITS)
-        rest &= ~part
-        rank = first >> OWNER
-        base, end = first_line(o, slot, rank), (rank << OWNER) + int(o.n[LINES])
-        while touched and rank < o.n[CTAS]:
-            number = first + lowest(touched)
-            touched &= touched - 1
-            if number < end and max(o.lines[base + number]["read"], o.lines[base + number]["updated"]) >= earliest:
-                work_off(o)
-                return
+    ctas, lines, earliest = int(o.n[CTAS]), int(o.n[LINES]), int(o.log_note[0]["time"])
+    for lane in range(LANES):
+        if mask >> lane & 1:
+            offset, owner = int(addresses[lane]) & OFFSET, int(addresses[lane]) >> RANK_SHIFT
+            if owner < ctas:
+                base = (slot * ctas + owner) * lines
+                for at in range(base + (offset >> LINE_BITS), base + min((offset + width - 1 >> LINE_BITS) + 1, lines)):
+                    if max(o.lines[at]["read"], o.lines[at]["updated"]) >= earliest:
+                        work_off(o)
+                        return
 
 
 def work_off(o: Order) -> None:
@@ -172,6 +171,7 @@ def work_off(o: Order) -> None:
     note_lines(o)
     slot, shift = int(o.n[LOG_SLOT]), int(o.n[SHIFT])
     start, ctas = int(o.start[slot]), int(o.n[CTAS])
+    by_line = o.n[WHOLE_LINES] != 0
     for number in range(o.n[LOGGED]):
         record, kept = o.log[number], o.log_note[number]
         now, own, given, together = int(kept["time"]), int(kept["own"]), int(kept["lanes"]), int(kept["together"])
@@ -182,7 +182,6 @@ def work_off(o: Order) -> None:
         addresses, warp = record["addresses"], rank * int(o.n[WARPS]) + int(record["warp"])
         updates = Event.STORE < record["event"] <= Event.REDUCE
         alike, row = 0, row_for(o, slot, warp, ANY)
-        lay_out_under(o, slot, addresses, mask, width)
         for lane in range(LANES):
             if mask >> lane & 1:
                 address, alike = int(addresses[lane]), alike | 1 << lane
@@ -193,6 +192,8 @@ def work_off(o: Order) -> None:
                 if address >> RANK_SHIFT != owner:
                     owner = address >> RANK_SHIFT
                     cells = first_cell(o, slot, owner)
+                if by_line:
+                    lay_out_around(o, cells + (address >> shift), cells + (address + width - 1 >> shift))
                 for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
                     one = o.cells[cell]
                     since = max(start, int(one["written"]))
