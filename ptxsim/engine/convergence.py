@@ -18,6 +18,7 @@ from ptxsim.engine.access import read, write
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.call_arguments import share_calls
 from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.engine.votes import give_result
 from ptxsim.isa.facts import Mechanism, Role, Synchronisation
 from ptxsim.lanes import LANES, lanes_of, mask_word
 from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
@@ -49,6 +50,8 @@ def settle(warp: Warp, program: Program, machine: Machine) -> None:
                 passed = end_wait(machine, warp, split)
                 write(program.ops[split.site].destinations[0], passed, warp, mask, bool(mask.all()))
         elif split.wait != RUNS and splits.released(warp.cta.record, record, s):
+            if number < BARRIERS:
+                give_result(program.ops[split.site], warp, split, number)
             if machine.stream is not None and (number < BARRIERS or number == CLUSTER):
                 named, lanes = (CLUSTER_BARRIER, split.lanes) if number == CLUSTER else (number, split.mask)
                 machine.stream.emit(

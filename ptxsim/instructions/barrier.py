@@ -5,8 +5,6 @@ Those that return a value (red) take the slow path of the compiled engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from ptxsim import lanes
@@ -14,9 +12,9 @@ from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Wor
 from ptxsim.isa.operand import Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue, mask_word
-from ptxsim.machine.barrier import Votes
+from ptxsim.machine.barrier import vote
 from ptxsim.machine.event import Event
-from ptxsim.machine.fault import AtBarrier, Converge, Fault, Wait, first_lane
+from ptxsim.machine.fault import AtBarrier, Converge, Fault, first_lane
 from ptxsim.machine.port import Port
 
 SYNC, ARRIVES = (
@@ -45,23 +43,21 @@ def uniform(m: Port, value: LaneValue, what: str) -> int:
     return int(value[lane])
 
 
-def arrive_at(m: Port, a: LaneValue, b: LaneValue, q: LaneValue = None) -> tuple[int, int, Votes | None]:
-    """Count the executing lanes in at barrier a: its number, the phase they belong to, and its votes if they vote."""
+def arrive_at(m: Port, a: LaneValue, b: LaneValue) -> AtBarrier:
+    """Count the executing lanes in at barrier a, in the phase that is on."""
     number = uniform(m, a, "barrier numbers")
     threads = None if b is None else uniform(m, b, "thread counts") or None
     if number > 15:
         raise Fault("barrier-count", f"there is no barrier {number}; a CTA has barriers 0 to 15", first_lane(m.mask))
     phase = m.cta.barriers.phase(number)
-    votes = None if q is None else m.cta.barriers.vote(number, m.mask, q)
     m.cta.barriers.arrive(m.warp.record, m.mask, threads, number)
     m.emit(Event.ARRIVE, addresses=[number, phase])
-    return number, phase, votes
+    return AtBarrier(number, phase)
 
 
 def synchronize(m: Port, a: LaneValue, b: LaneValue) -> AtBarrier:
     """bar.sync: wait until all expected threads have come."""
-    number, phase, _ = arrive_at(m, a, b)
-    return AtBarrier(number, phase)
+    return arrive_at(m, a, b)
 
 
 def arrive(m: Port, a: LaneValue, b: LaneValue) -> None:
@@ -69,33 +65,11 @@ def arrive(m: Port, a: LaneValue, b: LaneValue) -> None:
     arrive_at(m, a, b)
 
 
-def vote(m: Port, a: LaneValue, b: LaneValue, q: LaneValue, result: Callable[[Votes], LaneValue]) -> Wait:
-    """Suspend the lanes until the phase is over; `result(votes)` then gives the destination's value."""
-    number, phase, votes = arrive_at(m, a, b, q)
-    assert votes is not None
-    barriers, stream, site, word = m.cta.barriers, m.machine.stream, m.site, mask_word(m.mask)
-    cta, warp = m.cta, m.warp
-
-    def leave() -> LaneValue:
-        if stream is not None:
-            stream.emit(site, cta.linear, warp.index, Event.LEAVE, mask=word, addresses=[number, phase])
-        return result(votes)
-
-    return Wait(f"barrier {number}", lambda: barriers.phase(number) != phase, lambda: cta.describe(number), leave)
-
-
-def count(m: Port, a: LaneValue, b: LaneValue, q: LaneValue) -> Wait:
-    """bar.red.popc: in how many threads the predicate holds."""
-    return vote(m, a, b, q, lambda votes: np.full(lanes.LANES, votes.true, np.uint32))
-
-
-def reduce(m: Port, a: LaneValue, b: LaneValue, q: LaneValue, *, op: Word) -> Wait:
-    """bar.red.and, bar.red.or: whether the predicate holds in all, in any thread."""
-
-    def holds(votes: Votes) -> LaneValue:
-        return np.full(lanes.LANES, votes.true == votes.voted if op == "and" else votes.true > 0)
-
-    return vote(m, a, b, q, holds)
+def reduce(m: Port, a: LaneValue, b: LaneValue, q: LaneValue, *, op: Word = None) -> AtBarrier:
+    """bar.red: the same, and then in how many of them a predicate holds, or whether in all, in any (engine.votes)."""
+    at = arrive_at(m, a, b)
+    vote(m.cta.record, at.number, at.phase, mask_word(m.mask), mask_word(np.broadcast_to(q, lanes.LANES)))
+    return at
 
 
 # bar is barrier.aligned; the name with .cta came later. What the name is made of cannot move (.sync can).
@@ -112,7 +86,7 @@ for name, since, aligned, implied in (
     for given in ("a, b, q", "a, q"):
         instruction(
             f"{name}.red.popc{aligned}.u32 d, {given}", name=f"{name}.red", operands=OPERANDS, facts=SYNC, **common
-        )(count)  # fmt: skip
+        )(reduce)  # fmt: skip
         instruction(
             f"{name}.red.op{aligned}.pred p, {given}",
             name=f"{name}.red", op="and or", writes="p", operands=OPERANDS, facts=SYNC, **common,

@@ -8,7 +8,6 @@ not count for a barrier with a count, be it that of the CTA (seen on an H100: it
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,27 +16,18 @@ from ptxsim.jit.record import I32, U32
 from ptxsim.lanes import LANES, mask_word
 from ptxsim.machine.cluster_barrier import exit_from_cluster
 from ptxsim.machine.fault import Fault
-from ptxsim.machine.records import BARRIERS, CtaRecord, WarpRecord
+from ptxsim.machine.records import BARRIERS, VOTES, CtaRecord, WarpRecord
 
 # What `arrive` returns.
 COUNTED, NOT_WHOLE_WARPS, MORE_THAN_THE_CTA, OTHER_COUNT, TOO_MANY = range(5)
-
-
-@dataclass(slots=True)
-class Votes:
-    """The predicates of barrier.red in one phase: how many lanes have voted, and how many of them true."""
-
-    phase: int
-    voted: int = 0
-    true: int = 0
+NO_VOTE, COUNT, ALL, ANY = range(4)  # what barrier.red asks
 
 
 class NamedBarriers:
-    """The barriers of a CTA, whose record holds their state, and the votes of their phases."""
+    """The barriers of a CTA, whose record holds their state."""
 
     def __init__(self, record: CtaRecord):
         self.record = record
-        self._votes: dict[int, Votes] = {}
 
     def phase(self, number: int) -> int:
         return self.record.barriers[number].phase
@@ -61,15 +51,6 @@ class NamedBarriers:
         if problem == TOO_MANY:
             came = barrier.arrived + counted(warp, number, barrier.phase, mask_word(mask))
             raise Fault("barrier-count", f"barrier {number}: {came} threads came, {count} were expected")
-
-    def vote(self, number: int, mask: np.ndarray, votes: np.ndarray) -> Votes:
-        """Count predicates in the phase that is on; what is returned is complete when that is over."""
-        found = self._votes.get(number)
-        if found is None or found.phase != self.phase(number):
-            found = self._votes[number] = Votes(self.phase(number))
-        found.voted += int(mask.sum())
-        found.true += int((votes & mask).sum())
-        return found
 
     def describe(self, number: int, warps: Iterable[WarpRecord]) -> str:
         """Who has come and who is missing, for a deadlock report."""
@@ -114,6 +95,27 @@ def arrive(cta: CtaRecord, warp: WarpRecord, number: I32, mask: U32, given: I32)
     barrier.here += (mask & ~before).bit_count()
     end_phase(cta, number)
     return COUNTED
+
+
+@body
+def vote(cta: CtaRecord, number: I32, phase: I32, lanes: U32, votes: U32) -> None:
+    """Lanes vote in a phase of a barrier."""
+    barrier, at = cta.barriers[number], phase % VOTES
+    if barrier.votes_in[at] != phase + 1:
+        barrier.votes_in[at] = phase + 1
+        barrier.voted[at] = 0
+        barrier.agreed[at] = 0
+    barrier.voted[at] += lanes.bit_count()
+    barrier.agreed[at] += (lanes & votes).bit_count()
+
+
+@body
+def result_of_vote(cta: CtaRecord, number: I32, phase: I32, what: I32) -> I32:
+    """What a vote in a phase that is over has come to: how many lanes voted true; or whether all, whether any did."""
+    barrier, at = cta.barriers[number], phase % VOTES
+    if what == COUNT:
+        return barrier.agreed[at]
+    return barrier.agreed[at] == barrier.voted[at] if what == ALL else barrier.agreed[at] > 0
 
 
 @body

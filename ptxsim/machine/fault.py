@@ -36,7 +36,8 @@ class Wait:
 
 @dataclass(slots=True)
 class AtBarrier:
-    """Returned by an effect in place of results: the lanes go on when a phase of one of the CTA's barriers is over."""
+    """Returned by an effect in place of results: the lanes go on when a phase of one of the CTA's barriers is over, and get what they have
+    voted on."""
 
     number: int
     phase: int

@@ -13,6 +13,7 @@ from ptxsim.lanes import LANES
 from ptxsim.machine.groups import OWN, Groups
 
 BARRIERS = 16  # the named barriers of a CTA
+VOTES = 4  # phases of a barrier whose votes are kept: a warp goes on before others have come through so many more
 MOST_MBARRIERS = 1 << 15  # in 256 KiB of shared memory
 LINES = 5  # whose arrivals at an mbarrier are told apart
 MOST_GROUPS = 8  # warpgroups of a CTA: each has a barrier of its own after the named ones, at which its warps meet
@@ -99,6 +100,7 @@ class WarpRecord(Record):
     target: I32
     op: I32
     own_site: I32
+    votes: U32  # of lanes at a barrier
     shared: I64  # address of the CTA's shared memory; what of it may be accessed
     shared_start: I64
     shared_span: I64
@@ -138,6 +140,10 @@ class Barrier(Record):
     expected: I32
     here: I32  # live lanes that have come
     named: I32  # whether one of them has named a count
+    # Votes of barrier.red in the last phases, by the phase's last bits: which one (counted from 1), lanes that voted, and that voted true.
+    votes_in: Annotated[MutableSequence[int], I32, VOTES]
+    voted: Annotated[MutableSequence[int], I32, VOTES]
+    agreed: Annotated[MutableSequence[int], I32, VOTES]
 
 
 @record

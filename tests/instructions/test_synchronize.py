@@ -1,5 +1,7 @@
 """Barriers, fences and asynchronous stores as effects: events, waits, results, faults."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,8 @@ from ptxsim.instructions import barrier, cluster_barrier
 from ptxsim.instructions.async_store import reduce_async, store_async, store_bulk, store_system
 from ptxsim.instructions.fence import acquire_tensor_map, fence
 from ptxsim.instructions.system import trap
+from ptxsim.machine.barrier import ALL as ALL_OF_THEM
+from ptxsim.machine.barrier import ANY, COUNT, result_of_vote
 from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
 from ptxsim.machine.event import FLAG_STRONG, Event, Proxy, Scope
 from ptxsim.machine.fault import AtBarrier, Fault
@@ -29,12 +33,13 @@ def test_bar_sync_waits_and_tells_who_comes_and_leaves():
     assert first == AtBarrier(3, cta.barriers.phase(3))
     assert "barrier 3" in cta.describe(3)
     wait_at(cta.warps[0].record.split[0], first.number, first.phase, 0)
-    settle(cta.warps[0], None, bench.machine)
+    program = SimpleNamespace(ops=[SimpleNamespace(family="barrier", destinations=())])
+    settle(cta.warps[0], program, bench.machine)
     assert cta.warps[0].waits_for(cta.warps[0].splits[0]).what == "barrier 3"
     second = barrier.synchronize(bench.port(warp=1), lanes(3), lanes(64))
     assert second == first
     assert cta.barriers.phase(3) != first.phase
-    settle(cta.warps[0], None, bench.machine)
+    settle(cta.warps[0], program, bench.machine)
     assert cta.warps[0].waits_for(cta.warps[0].splits[0]) is None
     assert list(bench.events(Event.ARRIVE)["warp"]) == [0, 1]
     assert list(bench.events(Event.LEAVE)["warp"]) == [0]
@@ -48,16 +53,18 @@ def test_bar_arrive_does_not_wait():
     assert bench.ctas[0].barriers.phase(0) != there.phase
 
 
-@pytest.mark.parametrize(("op", "expected"), [("and", False), ("or", True)])
-def test_bar_red(op, expected):
+def test_bar_red():
     bench = Bench(64)
-    waits = [
-        barrier.reduce(bench.port(warp=0), 0, None, ALL, op=op), barrier.reduce(bench.port(warp=1), 0, None, LANE < 5, op=op)
-    ]  # fmt: skip
-    for wait in waits:
-        assert (wait.result() == expected).all()
-    waits = [barrier.count(bench.port(warp=w), 0, None, LANE < 5) for w in (0, 1)]
-    assert (waits[0].result() == 10).all()
+    (cta,) = bench.ctas
+    for votes, expected in [
+        ((ALL, LANE < 5), (37, False, True)),
+        ((LANE < 5, LANE < 5), (10, False, True)),
+        ((ALL, ALL), (64, True, True)),
+    ]:
+        there = [barrier.reduce(bench.port(warp=warp), 0, None, vote) for warp, vote in enumerate(votes)]
+        assert there[0] == there[1] and cta.barriers.phase(0) == there[0].phase + 1
+        found = [result_of_vote(cta.record, 0, there[0].phase, what) for what in (COUNT, ALL_OF_THEM, ANY)]
+        assert tuple(found) == expected
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 import pytest
 
 from ptxsim.lanes import mask_word
-from ptxsim.machine.barrier import lanes_exit
+from ptxsim.machine.barrier import ALL as EVERYONE
+from ptxsim.machine.barrier import ANY, COUNT, lanes_exit, result_of_vote, vote
 from ptxsim.machine.fault import Fault
 from tests.machine.bench import ALL, LANE, Bench
 
@@ -136,12 +137,14 @@ def test_lanes_that_exit_while_others_of_their_warp_wait():
 
 def test_votes_are_counted_over_the_phase():
     barrier, (first, second) = warps(64)
-    votes = barrier.cta.barriers.vote(1, ALL, SOME)
-    barrier.arrive(first, ALL, None)
-    assert barrier.cta.barriers.vote(1, ALL, ALL) is votes
-    barrier.arrive(second, ALL, None)
-    assert (votes.voted, votes.true) == (64, 12 + 32)
-    assert barrier.cta.barriers.vote(1, SOME, ALL).voted == 12
+    cta = barrier.cta.record
+    for phase in range(6):
+        votes = [mask_word(each) for each in ((SOME, ALL) if phase % 2 else (ALL, ALL))]
+        for warp, word in zip((first, second), votes):
+            vote(cta, 1, phase, mask_word(ALL), word)
+            barrier.arrive(warp, ALL, None)
+        expected = (12 + 32, False, True) if phase % 2 else (64, True, True)
+        assert tuple(result_of_vote(cta, 1, phase, what) for what in (COUNT, EVERYONE, ANY)) == expected
 
 
 @pytest.mark.parametrize("counts", [(100,), (128,), (32, 64)])

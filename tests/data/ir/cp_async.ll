@@ -25,7 +25,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 120
+  %stop.before.at = getelementptr i8, ptr %warp, i64 128
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
@@ -74,7 +74,7 @@ b0:
   %v27 = extractvalue {<32 x i32>, <32 x i32>, <32 x i32>, <32 x i32>} %v23, 3
   %v28 = bitcast i32 -1 to <32 x i1>
   %v29 = select <32 x i1> %v28, <32 x i32> splat (i32 16), <32 x i32> splat (i32 0)
-  %v30 = getelementptr i8, ptr %warp, i64 32
+  %v30 = getelementptr i8, ptr %warp, i64 40
   %v31 = load i64, ptr %v30
   %v32 = and <32 x i64> %v17, splat (i64 4294967295)
   store <32 x i32> %v29, ptr %v33, align 64
@@ -132,7 +132,7 @@ good3:
   %v67 = extractvalue {<32 x i32>, <32 x i32>} %v65, 1
   %v68 = bitcast i32 %v60 to <32 x i1>
   %v69 = select <32 x i1> %v68, <32 x i32> splat (i32 8), <32 x i32> splat (i32 0)
-  %v70 = getelementptr i8, ptr %warp, i64 32
+  %v70 = getelementptr i8, ptr %warp, i64 40
   %v71 = load i64, ptr %v70
   %v72 = and <32 x i64> %v61, splat (i64 4294967295)
   store <32 x i32> %v69, ptr %v33, align 64
@@ -159,7 +159,7 @@ stop5:
 b2:
   %v79 = getelementptr i8, ptr %warp, i64 8
   %v80 = load i32, ptr %v79
-  %v81 = getelementptr i8, ptr %warp, i64 2344
+  %v81 = getelementptr i8, ptr %warp, i64 2352
   call void @ptxsim_commit_group(ptr %v81, i32 %v80, i32 -1)
   %v82 = load i64, ptr %count.at
   %v83 = add i64 %v82, 1
@@ -193,7 +193,7 @@ stop8:
   store i32 4, ptr %block.at
   ret i32 0
 b4:
-  %v94 = getelementptr i8, ptr %warp, i64 2536
+  %v94 = getelementptr i8, ptr %warp, i64 2544
   %v95 = load i64, ptr %v94
   call void @ptxsim_wait_for_copies(ptr %context, ptr %warp, i32 -1, i64 %v95)
   %v96 = load i64, ptr %count.at

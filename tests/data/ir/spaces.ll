@@ -20,7 +20,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 120
+  %stop.before.at = getelementptr i8, ptr %warp, i64 128
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at
@@ -52,13 +52,13 @@ b0:
   %v13 = zext <32 x i32> %v12 to <32 x i64>
   %v14 = call <32 x i8> @ptxsim_load_shared_1x1(ptr %context, ptr %warp, <32 x i64> %v13, i32 -1, i32 5, i32 0)
   %v15 = zext <32 x i8> %v14 to <32 x i16>
-  %v16 = getelementptr i8, ptr %warp, i64 2088
+  %v16 = getelementptr i8, ptr %warp, i64 2096
   %v17 = load <32 x i64>, ptr %v16, align 8
   %v18 = add <32 x i64> %v17, splat (i64 2)
   %v19 = getelementptr i8, ptr %warp, i64 4416
   store <32 x i16> %v15, ptr %v19, align 64
   call void @ptxsim_store_local_2x1(ptr %context, ptr %warp, <32 x i64> %v18, i32 -1, i32 6, i32 0, <32 x i16> %v15)
-  %v20 = getelementptr i8, ptr %warp, i64 2088
+  %v20 = getelementptr i8, ptr %warp, i64 2096
   %v21 = load <32 x i64>, ptr %v20, align 8
   %v22 = add <32 x i64> %v21, splat (i64 0)
   %v23 = call <32 x i32> @ptxsim_load_local_4x1(ptr %context, ptr %warp, <32 x i64> %v22, i32 -1, i32 7, i32 0)

@@ -19,7 +19,7 @@ entry:
   %own.site.at = getelementptr i8, ptr %warp, i64 28
   %mask.at = getelementptr i8, ptr %warp, i64 4
   %mask = load i32, ptr %mask.at
-  %stop.before.at = getelementptr i8, ptr %warp, i64 120
+  %stop.before.at = getelementptr i8, ptr %warp, i64 128
   %stop.before = load i32, ptr %stop.before.at
   %lanes = bitcast i32 %mask to <32 x i1>
   %block = load i32, ptr %block.at

@@ -6,7 +6,8 @@ from ptxsim.engine.compiled.codegen.function import FunctionWriter
 from ptxsim.engine.compiled.codegen.registry import lowers
 from ptxsim.engine.compiled.ir.value import CannotEmit
 from ptxsim.engine.compiled.runtime import abi
-from ptxsim.engine.program.operand import Constant, Literal, Operand
+from ptxsim.engine.compiled.runtime.abi import WARP
+from ptxsim.engine.program.operand import Constant, Literal, Operand, Register
 from ptxsim.engine.program.operation import Op
 from ptxsim.isa.facts import Mechanism, Role, Synchronisation
 from ptxsim.lanes import LANES
@@ -22,16 +23,22 @@ STATUS = {
 @lowers("barrier")
 def barrier(w: FunctionWriter, op: Op) -> None:
     """A barrier ends the block: the scheduler counts the warp in, or the interpreter takes over."""
-    if op.destinations or op.guard is not None:
-        raise CannotEmit("a barrier with a guard or a reduction")
+    if op.guard is not None:
+        raise CannotEmit("a barrier with a guard")
+    if any(isinstance(to, Register) and to.declared.bits > 32 for to in op.destinations):
+        raise CannotEmit("a count in a wide register")
+    ballot = [w.word(w.read(source)) for source in op.sources[2:]]
     w.save_before_bail()
-    number, count = (0 if source is None else _same(w, source) for source in op.sources)
+    number, count = (0 if source is None else _same(w, source) for source in op.sources[:2])
     if isinstance(number, str):
         w.bail_unless(w.emitter.let(f"icmp ult i32 {number}, {BARRIERS}"))
     elif number >= BARRIERS:
         raise CannotEmit("a barrier that does not exist")
     assert op.synchronises is not None
     status, site = STATUS[op.synchronises], op.site
+    for word in ballot:
+        status = abi.VOTE
+        w.emitter.line(f"  store i32 {word}, ptr {w.emitter.at('%warp', WARP['votes'])}")
     w.leave(status, target=number, taken=count, block=w.number, op=w.index + 1, site=site, own_site=site)
     w.ended = True
 

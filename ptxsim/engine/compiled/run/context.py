@@ -22,6 +22,7 @@ from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLa
 from ptxsim.engine.program.call_paths import calls_natively
 from ptxsim.engine.program.operand import Register as RegisterOperand
 from ptxsim.engine.program.operation import Program, calls_functions, copies_in_bulk, fact, families, sites_of
+from ptxsim.engine.votes import asked
 from ptxsim.jit.callbacks import Callbacks
 from ptxsim.jit.compiler import Refused
 from ptxsim.lanes import LANES, word_mask
@@ -106,7 +107,7 @@ class NativeContext:
             np.zeros((sites_of(self.program) + 1, 2), np.uint64),
             *tables_of(self.program),
         ]
-        names = ("starts", "sizes", "kinds", "caches", "impatience", "lengths", "lines", "predicates", "polls")
+        names = ("starts", "sizes", "kinds", "caches", "impatience", "lengths", "lines", "results", "asked", "polls")
         for name, table in zip(names, self._tables, strict=True):
             setattr(self.record, name, table.ctypes.data)
         if calls_functions(self.program) and calls_natively(self.program):
@@ -318,10 +319,11 @@ def layout_of(program: Program) -> WarpLayout:
 
 @fact
 def tables_of(program: Program) -> tuple[np.ndarray, ...]:
-    """What native code asks about blocks and operations: impatience, lengths, lines, where predicates are, polls."""
+    """What native code asks about blocks and operations: impatience, lengths, lines, where results are, votes, polls."""
     places = layout_of(program).registers
-    predicates = [0 if slot is None else places[slot] for slot in predicates_of(program)]
-    rows = impatience(program), lengths_of(program), lines_of(program), predicates, polls(program)
+    results = [0 if slot is None else places[slot] for slot in results_of(program)]
+    votes = [asked(op) for op in program.ops]
+    rows = impatience(program), lengths_of(program), lines_of(program), results, votes, polls(program)
     return tuple(np.array(row, np.int64) for row in rows)
 
 
@@ -338,12 +340,7 @@ def lines_of(program: Program) -> tuple[int, ...]:
 
 
 @fact
-def predicates_of(program: Program) -> tuple[int | None, ...]:
-    """The slot of each operation's first destination, if it is a predicate."""
+def results_of(program: Program) -> tuple[int | None, ...]:
+    """The slot of each operation's first destination."""
     firsts = (next(iter(op.destinations), None) for op in program.ops)
-    return tuple(
-        first.slot
-        if isinstance(first, RegisterOperand) and not first.sink and first.declared.kind == "predicate"
-        else None
-        for first in firsts
-    )
+    return tuple(first.slot if isinstance(first, RegisterOperand) and not first.sink else None for first in firsts)

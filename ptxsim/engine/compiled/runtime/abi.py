@@ -70,7 +70,8 @@ class Context(Record):
     impatience: I64  # i64 for each block (engine.analysis.forward_progress): address
     lengths: I64  # operations of each block, i64: address
     lines: I64  # of each operation, i64: address
-    predicates: I64  # where a warp's memory has the predicate that each operation writes, or 0; i64: address
+    results: I64  # where a warp's memory has the first register that each operation writes, or 0; i64: address
+    asked: I64  # what each operation lets lanes vote on (machine.barrier), i64: address
     strayed: I64  # u8 for each operation (machine.state.Machine.strayed): address
     garbage: I64
     draws: I64  # what a seed other than 0 draws from (machine.draws): address
@@ -98,7 +99,7 @@ HEADER_BYTES = -(-WarpRecord.dtype.itemsize // ALIGN) * ALIGN
 NOWHERE, FINISHED, WATCHED = range(0xFFFF_FFFF, 0xFFFF_FFFC, -1)
 
 # What the kernel function returns. PLACED: its splits stand where they go on.
-NEXT, DIVERGE, EXIT, BAIL, BARRIER, ARRIVE, WARPGROUP, WAITS, CALL, RETURN, PLACED = range(11)
+NEXT, DIVERGE, EXIT, BAIL, BARRIER, ARRIVE, WARPGROUP, WAITS, CALL, RETURN, PLACED, VOTE = range(12)
 
 # Bits of an allocation's kind.
 KINDS = {"global": 1, "const": 2, "param": 4}

@@ -18,7 +18,7 @@ from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, indirect, view
 from ptxsim.jit.record import I32, I64
 from ptxsim.lanes import EVERY, LANES
-from ptxsim.machine.barrier import COUNTED, arrive
+from ptxsim.machine.barrier import COUNT, COUNTED, NO_VOTE, arrive, result_of_vote, vote
 from ptxsim.machine.bulk_records import BulkCopies
 from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
 from ptxsim.machine.draws import Draws, shuffle
@@ -198,6 +198,7 @@ def turn(context: Context, warp: WarpRecord) -> I32:
             number, phase = split.wait - FIRST_BARRIER, split.ticket
             if released(cta, warp, s):
                 if number < BARRIERS:
+                    give_result(context, warp, split, number, phase)
                     at_barrier(context, warp, split.site, Event.LEAVE, split.mask, number, phase)
                 elif number == CLUSTER:
                     at_barrier(context, warp, split.site, Event.LEAVE, split.lanes, CLUSTER_BARRIER, phase)
@@ -279,17 +280,20 @@ def execute(context: Context, warp: WarpRecord) -> I32:
         wait_at(split, group, cta.barriers[group].phase, warp.own_site)
     elif status == abi.WAITS:
         end_block(context, warp, split)  # the split waits already
-    elif status in (abi.BARRIER, abi.ARRIVE) and warp.mask == warp.live:
+    elif status in (abi.BARRIER, abi.ARRIVE, abi.VOTE) and warp.mask == warp.live:
         number = warp.target
         phase = cta.barriers[number].phase
         if arrive(cta, warp, number, warp.mask, warp.taken) != COUNTED:
             return LEFT
         at_barrier(context, warp, warp.own_site, Event.ARRIVE, warp.mask, number, phase)
         end_block(context, warp, split)
-        if status == abi.BARRIER:
-            wait_at(split, number, phase, warp.own_site)
-        else:
+        if status == abi.ARRIVE:
             move(warp, s, warp.block + 1)
+        else:
+            wait_at(split, number, phase, warp.own_site)
+        if status == abi.VOTE:
+            vote(cta, number, phase, warp.mask, warp.votes)
+            split.lanes = warp.mask
     elif status == abi.BAIL and context.site == abi.FINISHED:
         warp.left -= 1
     else:
@@ -313,7 +317,7 @@ def end_block(context: Context, warp: WarpRecord, split: Split) -> None:
 def end_wait_at_mbarriers(context: Context, warp: WarpRecord, split: Split) -> None:
     """Let a split go on whose wait is over: the predicate of its lanes, and an event of those whose phases are complete."""
     passed = end_wait(warp, split, context.steps)
-    place = view(context.predicates, np.int64, UNKNOWN)[split.site]
+    place = view(context.results, np.int64, UNKNOWN)[split.site]
     if place != 0:
         predicate = view(address_of(warp) + place, np.uint32, 1)
         predicate[0] = (predicate[0] & ~split.lanes) | passed
@@ -324,6 +328,24 @@ def end_wait_at_mbarriers(context: Context, warp: WarpRecord, split: Split) -> N
                 place = view(warp.watched[lane], MBarrierRecord, 1)[0].word - warp.cluster
                 names[lane] = place | (warp.watched_in[lane] & 1) << ODD_PHASE
         event(context, warp, split.site, Event.MBARRIER_WAIT, Space.SHARED, 8, 0, passed, names)
+
+
+def give_result(context: Context, warp: WarpRecord, split: Split, number: int, phase: int) -> None:
+    """Write what the lanes of a split have voted in a phase of a barrier that they come out of, as engine.votes does."""
+    what, place = (
+        view(context.asked, np.int64, UNKNOWN)[split.site],
+        view(context.results, np.int64, UNKNOWN)[split.site],
+    )
+    if what == NO_VOTE or place == 0:
+        return
+    found = result_of_vote(view(warp.owner, CtaRecord, 1)[0], number, phase, what)
+    register = view(address_of(warp) + place, np.uint32, LANES)
+    if what != COUNT:
+        register[0] = register[0] & ~split.lanes | (split.lanes if found != 0 else 0)
+        return
+    for lane in range(LANES):
+        if split.lanes >> lane & 1 != 0:
+            register[lane] = found
 
 
 def at_barrier(context: Context, warp: WarpRecord, site: int, kind: int, mask: int, number: int, phase: int) -> None:
