@@ -46,9 +46,9 @@ def place(passed: Passed, data: np.ndarray, warp: Warp, mask: np.ndarray, machin
 def share_calls(frame: Frame | None, other: Frame | None, lanes: np.ndarray) -> None:
     """Let lanes go on in the calls of others, which have led to the same place: what theirs have saved is kept there."""
     while frame is not None and other is not None and frame is not other:
-        (saved, pointer, *rest), (theirs, where, *_) = frame.registers, other.registers
-        saved = {slot: mixed(lanes, theirs[slot], value) for slot, value in saved.items()}
-        frame.registers = [saved, np.where(lanes, where, pointer), *rest]
+        frame.saved = {slot: mixed(lanes, other.saved[slot], value) for slot, value in frame.saved.items()}
+        if frame.pointer is not None and other.pointer is not None:
+            frame.pointer = np.where(lanes, other.pointer, frame.pointer)
         frame, other = frame.caller, other.caller
 
 

@@ -16,7 +16,7 @@ from ptxsim.engine.program.linkage import ONE_FILE
 from ptxsim.engine.program.operation import FunctionCode, Op, Program
 from ptxsim.isa.facts import WAIT_FOR_ALL, WAITS, Control, Mechanism, Role, Synchronisation
 from ptxsim.lanes import mask_word
-from ptxsim.machine.cta import Warp
+from ptxsim.machine.cta import Frame, Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Fault, distinct, first_lane
 from ptxsim.machine.port import Port
@@ -135,7 +135,8 @@ def enter(
     for formal, value in zip(callee.parameters, arguments):
         place(formal, value, warp, lanes, machine)
     if number is None:
-        number = warp.call(split, after, [saved, pointer, callee, caller, site], callee.name)
+        number = warp.next_number()
+        warp.calls[number] = Frame(number, after, warp.calls.get(split.call), callee, caller, site, saved, pointer)
     splits.change_call(record, s, word, number, split.depth + 1, callee.entry, splits.NOWHERE)
 
 
@@ -143,7 +144,7 @@ def _is_active(callee: FunctionCode, warp: Warp, call: int) -> bool:
     """Whether a function is among those that a call, or those that it was made from, have entered."""
     frame = warp.calls.get(call)
     while frame is not None:
-        if frame.registers[2] is callee:
+        if frame.callee is callee:
             return True
         frame = frame.caller
     return False
@@ -159,14 +160,13 @@ def give_back(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, ma
         fall_through(record, s)
         return
     frame = warp.calls[split.call]
-    saved, pointer, callee, caller, site = frame.registers
-    values = [fetch(formal, warp, machine) for formal in callee.returns]
-    for slot, old in saved.items():
+    values = [fetch(formal, warp, machine) for formal in frame.callee.returns]
+    for slot, old in frame.saved.items():
         warp.registers[slot] = mixed(mask, old, warp.registers[slot])
-    warp.stack[mask] -= np.uint64(caller.frame)
-    if warp.allocated is not None:  # what the callee has allocated is free again
-        warp.allocated = np.where(mask, pointer, warp.allocated)
-    for passed, value in zip(site.returns, values):
+    warp.stack[mask] -= np.uint64(frame.code.frame)
+    if warp.allocated is not None and frame.pointer is not None:  # what the callee has allocated is free again
+        warp.allocated = np.where(mask, frame.pointer, warp.allocated)
+    for passed, value in zip(frame.site.returns, values):
         place(passed, value, warp, mask, machine)
     outer = 0 if frame.caller is None else frame.caller.number
     splits.change_call(record, s, mask_word(mask), outer, split.depth - 1, frame.return_block, split.block + 1)

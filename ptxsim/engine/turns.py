@@ -272,7 +272,7 @@ class Turns:
                     frame = warp.calls.get(split.call)
                     while frame is not None:
                         yield str(frame.return_block).encode()
-                        yield from words(frame.registers[0].values())  # as engine.control saves them
+                        yield from words(frame.saved.values())  # as engine.control saves them
                         frame = frame.caller
 
 

@@ -47,13 +47,18 @@ Register = np.ndarray | list[np.ndarray]  # by lane: unsigned words, bool for pr
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """A call: where it returns to, the caller's registers, and the call that it was made in."""
+    """A call: where it returns to, and the call that it was made in; the function that is called, the one that calls, and what they pass
+    (engine.program.operation). saved, pointer: what comes back with the lanes, registers by slot and where memory of alloca begins.
+    """
 
     number: int
     return_block: int
-    registers: list[Any]
-    function: str
     caller: Frame | None
+    callee: Any
+    code: Any
+    site: Any
+    saved: dict[int, Register] = field(default_factory=dict)
+    pointer: np.ndarray | None = None
 
 
 class Registers(Protocol):
@@ -141,14 +146,12 @@ class Warp:
 
     def wait(self, split: Split, what: Wait | Converge) -> None:
         """Let a split wait for something that Python knows."""
-        split.wait, split.ticket = IN_PYTHON, next(self._numbers)
+        split.wait, split.ticket = IN_PYTHON, self.next_number()
         self.waits[split.ticket] = what
 
-    def call(self, split: Split, return_block: int, registers: list[Any], function: str) -> int:
-        """The number of a call that lanes of a split make, which is only theirs."""
-        frame = Frame(next(self._numbers), return_block, registers, function, self.calls.get(split.call))
-        self.calls[frame.number] = frame
-        return frame.number
+    def next_number(self) -> int:
+        """A number for a wait or a call."""
+        return next(self._numbers)
 
     def forget_calls(self, caller: Frame | None) -> None:
         """Keep only the calls that splits are in; one of them, that lanes have come back to, is `caller`."""

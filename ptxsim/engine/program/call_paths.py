@@ -43,7 +43,7 @@ def call_paths(program: Program) -> CallPaths | None:
                     number = len(found.frames) + 1
                     if number > MOST:
                         return None
-                    frame = Frame(number, block + 1, [{}, None, callee, code, op.call], callee.name, caller)
+                    frame = Frame(number, block + 1, caller, callee, code, op.call)
                     found.frames[number] = frame
                     found.entered[0 if caller is None else caller.number, op.site, callee.name] = number
                     found.edges.setdefault((op.site, callee.name), len(found.edges))
@@ -71,7 +71,5 @@ def calls_natively(program: Program) -> bool:
     paths = call_paths(program)
     if paths is None:
         return False
-    sites = [frame.registers[4] for frame in paths.frames.values()]
-    formals = [frame.registers[2] for frame in paths.frames.values()]
-    passed = [*(p for site in sites for p in site.arguments), *(p for code in formals for p in code.returns)]
+    passed = (each for frame in paths.frames.values() for each in (*frame.site.arguments, *frame.callee.returns))
     return all(each.slot is None or program.slots[each.slot].kind != "predicate" for each in passed)

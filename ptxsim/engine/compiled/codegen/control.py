@@ -36,7 +36,7 @@ class ControlWriter(FunctionWriter):
             case Control.TABLE:
                 self._branch_by_table(op)
             case Control.RETURN if self.number not in self._own:
-                self._give_back(op, out)
+                self._give_back(op)
             case _:
                 self._branch(op, out)
 
@@ -173,7 +173,7 @@ class ControlWriter(FunctionWriter):
     def _none(self, taken: str) -> str:
         return self.emitter.let(f"icmp eq i32 {taken}, 0")
 
-    def _give_back(self, op: Op, out: set[int]) -> None:
+    def _give_back(self, op: Op) -> None:
         if not calls_natively(self.program):
             raise CannotEmit("a way back from a function that may call itself")
         taken = self._taken(op)

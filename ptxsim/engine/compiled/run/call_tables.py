@@ -31,7 +31,7 @@ class CallTables:
             entered[caller, edge] = number
             rows[number] = Path(caller, edge, frame.return_block)
             if not edges[edge].moves:
-                edges[edge] = self._edge(*frame.registers[2:])
+                edges[edge] = self._edge(frame.callee, frame.code, frame.site)
         places = (ctypes.addressof(edges), len(edges), ctypes.addressof(rows), entered.ctypes.data)
         self.record = Calls(*places)
 
