@@ -120,9 +120,9 @@ def _leaves(launch: Launch, checkers: Sequence[Checker]) -> Left | None:
 def _look(
     launch: Launch, before: GlobalMemory, start: Hook | None, shared_is_set: bool, limits: Limits, seed: int
 ) -> tuple[Machine, list[Finding]]:
-    """A pass with a seed, with checkers of its own, and all that they find."""
+    """A pass with a seed, with checkers of its own, and all that they find. There may be many, so native code is wanted."""
     checkers = _checkers(launch, shared_is_set, None)
-    machine = launch.run_grid(checkers, memory=before.copy(), start=start, limits=limits, seed=seed)
+    machine = launch.run_grid(checkers, memory=before.copy(), start=start, limits=limits, seed=seed, natively=True)
     return machine, _found(launch.program, checkers, machine)
 
 

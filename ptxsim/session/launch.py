@@ -89,6 +89,7 @@ class Launch:
         self.is_cooperative = bool(options.cooperative)
         self.grid_workspace = 0
         self.engine_name, self.is_patient = self._engine_name(options.engine, rules), options.engine is None
+        self.is_interpreted_by_choice = options.engine == "interpreter"
         rules.fit(self.grid, self.block, self.cluster)
         rules.ctas(self.grid, self.checks, self.seed)
         self.program, self.linkage = code.decoded.program, code.decoded.linkage
@@ -167,7 +168,7 @@ class Launch:
         self, observers: Sequence[Observer] = (), *, memory: GlobalMemory | None = None, start: Hook | None = None,
         stop: Hook | None = None, watch: Watch | None = None, limits: Limits | None = None, shared_fill: int = 0,
         replace_descriptor: Callable[[str, int], int] | None = None, garbage: int = 0, seed: int | None = None,
-        before: GlobalMemory | None = None,
+        before: GlobalMemory | None = None, natively: bool = False,
     ) -> Machine:  # fmt: skip
         """One pass over the grid; the same seed gives the same bits. The machine that is returned has the findings.
 
@@ -176,6 +177,7 @@ class Launch:
         shared_fill: what every byte of shared memory holds at first. replace_descriptor: gives the descriptor to use for
         operand "A" or "B" of products in place of the kernel's. garbage: what shuffles flip of registers that they read from lanes
         that are not there. seed: another one than the launch's. before: a copy of the memory as it is, which nobody writes.
+        natively: in native code where there is any, whichever engine was asked for.
         """
         machine = Machine(
             self.target, self.grid, self.block, self.cluster, self.memory if memory is None else memory,
@@ -190,7 +192,7 @@ class Launch:
         if uses_reserved_shared(self.program):
             machine.shared_start = 0
         machine.shared_variables = {name: place for name, place in self.shared_variables.items() if place[1]}
-        engine = self._engine(machine, watch, keep_dead_registers=stop is not None)
+        engine = self._engine(machine, watch, keep_dead_registers=stop is not None, natively=natively)
         grid = Grid(self.program, machine, engine, limits or self.limits, start, stop)
         if self.part is not None:
             self._take_part(grid, *self.part)
@@ -269,22 +271,28 @@ class Launch:
         _warn(reason)
         return "interpreter"
 
-    def _engine(self, machine: Machine, watch: Watch | None, keep_dead_registers: bool) -> Engine:
+    def _engine(self, machine: Machine, watch: Watch | None, keep_dead_registers: bool, natively: bool) -> Engine:
         """The engine; `keep_dead_registers`: all registers are read at the end."""
-        if self.engine_name == "interpreter" or watch is not None:
+        is_interpreted = self.engine_name == "interpreter" and not (natively and self._could_be_native())
+        if watch is not None or is_interpreted:
             return Interpreter(self.program, machine, watch)
         from ptxsim.engine.compiled.run.engine import CompiledEngine
         from ptxsim.engine.compiled.run.selftest import refusal
 
-        engine = CompiledEngine(
-            self.program, machine, keep=keep_dead_registers, jobs=self.jobs, test=refusal if self.is_patient else None
-        )
+        test = refusal if self.is_patient or natively else None
+        engine = CompiledEngine(self.program, machine, keep=keep_dead_registers, jobs=self.jobs, test=test)
         reason = engine.refusal()
         if reason is None:
             return engine
         self.engine_name = "interpreter"
         _warn(reason)
         return Interpreter(self.program, machine)
+
+    def _could_be_native(self) -> bool:
+        """Whether only the caller's choice keeps native code away."""
+        from ptxsim.engine.compiled.run.selftest import unusable
+
+        return self.is_interpreted_by_choice and unusable() is None
 
 
 def _warn(reason: str) -> None:

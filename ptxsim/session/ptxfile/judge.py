@@ -32,7 +32,8 @@ class Judge:
         """What is wrong with results on other schedules, of a small launch whose warps can tell in which order they run."""
         from ptxsim.session.inspect.interleaved import LONGER, held_schedules, other_seeds, says
 
-        options = replace(self.launch.launch_options(), checks="none", banks=False, profile=0, progress=None)
+        options = self.launch.launch_options()
+        options = replace(options, engine=None, checks="none", banks=False, profile=0, progress=None)
         longest = LONGER * first.warp_instructions + 1000  # who waits asks again, and may do so slowly
         options = replace(options, max_steps=min(longest, options.max_steps or longest))
         expected = {
