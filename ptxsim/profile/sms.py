@@ -13,7 +13,7 @@ from ptxsim.profile.model.encode import Code, parameters
 from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST
 from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.replay_entries import for_replay, warps_of
-from ptxsim.profile.model.sharing import atomic_rate, copied_first, places_of, readers
+from ptxsim.profile.model.sharing import atomic_rate, copied_first, first_line, places_of, readers
 from ptxsim.profile.model.spins import awaited, last_turns, spin_loops
 from ptxsim.profile.model.trace import Trace
 
@@ -158,5 +158,5 @@ class Sms:
         return parameters(
             figures, busy_sms, self._at_work(), l1_bytes, self.cold,
             atomic_rate(figures, trace.entries[trace.entries["code"] == ATOMIC], trace.lines),
-            shared_by, -(-self.threads // 32), lines, few, copied_first(trace, figures),
+            shared_by, -(-self.threads // 32), lines, few, copied_first(trace, figures), first_line(trace),
         )  # fmt: skip

@@ -180,12 +180,13 @@ def parameters(
     lines: float = 1 << 30,
     few: bool = False,
     copied: float = 1.0,
+    first_line: int = 0,
 ) -> np.ndarray:
     """The figures, and what the replay needs beside them, by name, as an array of one row. `sms`: how many have work;
     `at_work`: how many share L2 and DRAM, in the mean over the time of the one that has most to do;
     `atomics`: operations per cycle that all of them get done; `readers`: SMs that read a line, on average; `warps`: of a CTA; `lines`: of
     global memory that the launch reads; `few`: L2 serves each of the SMs as fast as it takes; `copied`: the part of what bulk copies
-    read that an SM has not read before."""
+    read that an SM has not read before; `first_line`: of those that are read, by address."""
     part, started = at_work / figures.sms, sms / figures.sms
     replaced = figures.replacement_next + figures.replacement_warp * warps
     # What several SMs read leaves L2 once for those that ask at the same time.
@@ -229,6 +230,7 @@ def parameters(
         "constant_near_now": figures.constant_near + figures.constant_near_all * started + later,
         "first_uniform": figures.first_uniform + figures.first_uniform_all * started + later,
         "cold": cold,
+        "first_line": float(first_line),
         "atomic_cost": max(figures.atomic_alone, at_work / atomics),
     }
     return np.array([tuple(values.values())], record(*((name, "f8") for name in values)))

@@ -60,8 +60,9 @@ def drop(m: Machine, p: Any, line: int) -> None:
 
 
 def distance(p: Any, line: int) -> float:
-    """Cycles to the slice of L2 that has a line, and back: two lines side by side are in one, and which one is as good as chance."""
-    return float(p.l2_latency + p.l2_apart * ((line >> 1) * 633 % 1024 / 512 - 1))
+    """Cycles to the slice of L2 that has a line, and back: two lines side by side are in one, and which one is as good as chance. Lines count
+    from the first that the launch reads: the same data elsewhere in memory takes as long."""
+    return float(p.l2_latency + p.l2_apart * ((line - int(p.first_line) >> 1) * 633 % 1024 / 512 - 1))
 
 
 def load_line(

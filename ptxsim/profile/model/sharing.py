@@ -10,6 +10,13 @@ from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.trace import Trace
 
 
+def first_line(trace: Trace) -> int:
+    """The first line, by address, that loads read; 0 where none is."""
+    loads = trace.entries[trace.entries["code"] == LOAD]
+    lines = trace.lines[places_of(loads["first"], loads["count"].astype(np.int64))]
+    return int(lines.min()) >> 4 if len(lines) else 0
+
+
 def readers(trace: Trace, sms: int) -> tuple[float, int]:
     """How many SMs read a line of global memory, on average over the lines that are read, and how many lines those are; CTAs go to `sms`
     in turn. Where none is read, as many as need be."""
