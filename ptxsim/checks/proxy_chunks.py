@@ -123,10 +123,8 @@ def take_chunks(
     has been done."""
     done, size, base = 0, len(shadow.readings) << CHUNK_BITS, int(shadow.rank[0]) << RANK_SHIFT
     now, pair = int(shadow.clock[0]), site << 32 | site
-    times, reads = (
-        now << 32 | now,
-        fetches if event == Event.ASYNC_READ else event == Event.ASYNC_ISSUE and reads_memory,
-    )
+    times = now << 32 | now
+    reads = fetches if event == Event.ASYNC_READ else event == Event.ASYNC_ISSUE and reads_memory
     for lane in range(32):
         start = int(addresses[lane]) - base
         if not mask >> lane & 1 or start < 0 or start + width > size or start & (1 << CHUNK_BITS) - 1:
@@ -137,9 +135,8 @@ def take_chunks(
         if event != Event.ASYNC_WRITE:
             tell_counts(shadow, start, start + width)
         if event == Event.ASYNC_WAIT:
-            for chunk in range(
-                first, end
-            ):  # a word of which no record says that it is read, or written, stays as it is
+            # A word of which no record says that it is read, or written, stays as it is.
+            for chunk in range(first, end):
                 counts = int(shadow.readings[chunk]) if reads_memory else int(shadow.writings[chunk])
                 some |= ~(counts + UP_TO_TOP) & TOPS
         elif event == Event.ASYNC_READ:
@@ -189,12 +186,8 @@ def take_lanes(
 ) -> int:
     """What loads and stores do to words, each lane within a chunk with which no asynchronous operation is at work; returns the
     lanes of which all has been done."""
-    done, size, base, now = (
-        0,
-        len(shadow.readings) << CHUNK_BITS,
-        int(shadow.rank[0]) << RANK_SHIFT,
-        int(shadow.clock[0]),
-    )
+    done, size, now = 0, len(shadow.readings) << CHUNK_BITS, int(shadow.clock[0])
+    base = int(shadow.rank[0]) << RANK_SHIFT
     for lane in range(32):
         start = int(addresses[lane]) - base
         chunk = start >> CHUNK_BITS

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ptxsim.engine.compiled.codegen import kernel  # noqa: F401 - fills LOWERINGS
-from ptxsim.engine.compiled.codegen.registry import LOWERINGS
+from ptxsim.engine.compiled.codegen.kernel import LOWERINGS
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,7 @@ import pytest
 from emitters import FOLDER, equivalent
 from mutants.defects import defects
 
-from ptxsim.engine.compiled.codegen import kernel  # noqa: F401 - fills LOWERINGS
-from ptxsim.engine.compiled.codegen.registry import LOWERINGS
+from ptxsim.engine.compiled.codegen.kernel import LOWERINGS
 from ptxsim.engine.compiled.ir.emitter import Emitter
 from ptxsim.instructions import offer_families
 from ptxsim.isa import registry

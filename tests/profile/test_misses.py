@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxsim import Module
+from ptxsim import Device, Module
 from tests.profile.kernels import HEADER, kernel
 
 TURNS = 32
@@ -61,3 +61,16 @@ def test_loads_wait_for_atomics_on_memory_of_the_cluster():
             cycles.append(float(run.cycles))
         turns[name] = (cycles[1] - cycles[0]) / TURNS
     assert turns["both"] - turns["loads"] > 100
+
+
+def test_the_same_data_elsewhere_takes_as_long():
+    text = """ld.param.u64 %d0, [place]; mov.u32 %r1, %tid.x; mul.wide.u32 %d1, %r1, 128; add.s64 %d0, %d0, %d1;
+        ld.global.u32 %r6, [%d0]; st.global.u32 [%d0], %r6;"""
+    cycles = []
+    for before in (1, 5000, 12345):
+        device = Device("sm_90a")
+        device.malloc(before)
+        data = device.malloc(128 * 64)
+        run = device.launch(kernel(text), 1, 64, [data, 1], profile=True, gpu="H200", checks="none")
+        cycles.append(float(run.cycles))
+    assert len(set(cycles)) == 1

@@ -69,10 +69,9 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
     elif event == Event.ASYNC_WAIT and not by_proxy:
         how = WRITES
     elif event == Event.ASYNC_WAIT and flags & FLAG_READ:
-        how, together = (
-            READS | OVER,
-            1 + copier if bits & (BY_PROXY | LATER) == BY_PROXY else ANY,
-        )  # its group's wait is its lane's
+        how, together = READS | OVER, ANY
+        if bits & (BY_PROXY | LATER) == BY_PROXY:  # its group's wait is its lane's
+            together = 1 + copier
     if not is_global and (event == Event.ASYNC_WRITE or (bits & LATER and how & WRITES and not how & COPIES)):
         land(o, slot, warp, record, bits & CP_ASYNC != 0, copier)
         return True

@@ -63,13 +63,3 @@ def calls_of(program: Program) -> dict[int, Frame]:
     """The calls that a warp begins with: all that there may be, or none where each is made as it comes."""
     paths = call_paths(program)
     return {} if paths is None else paths.frames
-
-
-@fact
-def calls_natively(program: Program) -> bool:
-    """Whether calls of functions and the ways back are native: what they pass is bytes, and their chains are known."""
-    paths = call_paths(program)
-    if paths is None:
-        return False
-    passed = (each for frame in paths.frames.values() for each in (*frame.site.arguments, *frame.callee.returns))
-    return all(each.slot is None or program.slots[each.slot].kind != "predicate" for each in passed)

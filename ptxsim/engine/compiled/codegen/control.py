@@ -10,11 +10,13 @@ from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value
 from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import WARP, WarpLayout
-from ptxsim.engine.program.call_paths import call_paths, calls_natively, candidates
+from ptxsim.engine.program.call_paths import call_paths, candidates
 from ptxsim.engine.program.callees import blocks_of
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.engine.splits import UNTIL_IT_LEAVES
 from ptxsim.isa.facts import Control
+
+NO_PATHS = "calls where functions recurse, use alloca, or come to be called in too many ways"
 
 
 class ControlWriter(FunctionWriter):
@@ -148,8 +150,8 @@ class ControlWriter(FunctionWriter):
 
     def _call(self, op: Op) -> None:
         e, paths, site = self.emitter, call_paths(self.program), op.call
-        if paths is None or not calls_natively(self.program):
-            raise CannotEmit("a call where a function may call itself")
+        if paths is None:
+            raise CannotEmit(NO_PATHS)
         functions = [each for each in candidates(self.program, op) if (op.site, each.name) in paths.edges]
         if site is None or not functions:
             raise CannotEmit("a call of one of the driver's functions")
@@ -174,8 +176,8 @@ class ControlWriter(FunctionWriter):
         return self.emitter.let(f"icmp eq i32 {taken}, 0")
 
     def _give_back(self, op: Op) -> None:
-        if not calls_natively(self.program):
-            raise CannotEmit("a way back from a function that may call itself")
+        if call_paths(self.program) is None:
+            raise CannotEmit(NO_PATHS)
         taken = self._taken(op)
         left = self._done()
         if op.guard is not None:

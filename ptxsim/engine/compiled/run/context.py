@@ -19,7 +19,7 @@ from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.library import Library, Wish, specials_of
 from ptxsim.engine.compiled.run.call_tables import CallTables
 from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout
-from ptxsim.engine.program.call_paths import calls_natively
+from ptxsim.engine.program.call_paths import call_paths
 from ptxsim.engine.program.operand import Register as RegisterOperand
 from ptxsim.engine.program.operation import Program, calls_functions, copies_in_bulk, fact, families, sites_of
 from ptxsim.engine.votes import asked
@@ -110,7 +110,7 @@ class NativeContext:
         names = ("starts", "sizes", "kinds", "caches", "impatience", "lengths", "lines", "results", "asked", "polls")
         for name, table in zip(names, self._tables, strict=True):
             setattr(self.record, name, table.ctypes.data)
-        if calls_functions(self.program) and calls_natively(self.program):
+        if calls_functions(self.program) and call_paths(self.program) is not None:
             self._calls = CallTables(self.program, self.layout)
             self.record.calls = self._calls.record.address
         if not any(polls(self.program)):
