@@ -28,11 +28,14 @@ class CallPaths:
 
 @fact
 def call_paths(program: Program) -> CallPaths | None:
-    """The chains of calls; None if a function may call itself, memory is allocated as functions run (alloca), or there are too many."""
+    """The chains of calls; None if a function may call itself, memory is allocated as functions run (alloca), a predicate is
+    returned, which is no bytes, or there are too many."""
     found = CallPaths()
     if not calls_functions(program):
         return found
-    if program.is_recursive or "stack" in families(program):
+    returned = [formal.slot for code in program.functions.values() for formal in code.returns]
+    gives_predicates = any(slot is not None and program.slots[slot].kind == "predicate" for slot in returned)
+    if program.is_recursive or gives_predicates or "stack" in families(program):
         return None
     rest: deque[tuple[FunctionCode, Frame | None]] = deque([(program.functions[program.name], None)])
     while rest:

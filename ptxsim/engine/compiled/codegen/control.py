@@ -16,7 +16,7 @@ from ptxsim.engine.program.operation import Op, Program
 from ptxsim.engine.splits import UNTIL_IT_LEAVES
 from ptxsim.isa.facts import Control
 
-NO_PATHS = "calls where functions recurse, use alloca, or come to be called in too many ways"
+NO_PATHS = "calls where functions recurse, use alloca, return predicates, or come to be called in too many ways"
 
 
 class ControlWriter(FunctionWriter):
