@@ -12,8 +12,8 @@ from ptxsim.engine.program.operation import Program
 from ptxsim.profile.model.encode import Code, parameters
 from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST
 from ptxsim.profile.model.figures import Figures
-from ptxsim.profile.model.replay_entries import for_replay, warps_of
-from ptxsim.profile.model.sharing import atomic_rate, copied_first, first_line, places_of, readers
+from ptxsim.profile.model.replay_entries import MOST_WARPS, for_replay, in_order, warps_of
+from ptxsim.profile.model.sharing import atomic_rate, copied_first, places_of, reads
 from ptxsim.profile.model.spins import awaited, last_turns, spin_loops
 from ptxsim.profile.model.trace import Trace
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ptxsim.profile.model.replay_state import Machine
 
 MOST_TOGETHER = 20_000_000  # entries of a trace of which all SMs are replayed
-MOST_WARPS = 64  # of a CTA
 ABREAST = 4  # reads of constants that a warp has under way
 Flags: TypeAlias = tuple[
     np.ndarray, np.ndarray, np.ndarray
@@ -35,11 +34,10 @@ def longest_warps(trace: Trace, program: Program, sms: int) -> np.ndarray:
     spinning = {number for _, body in spin_loops(program) for number in body}
     sizes = np.array([0 if number in spinning else len(block) for number, block in enumerate(program.blocks)], float)
     blocks = np.flatnonzero(trace.entries["code"] == BLOCK)
-    cta, warp, number = (trace.entries[name][blocks] for name in ("cta", "warp", "site"))
     found = np.zeros(sms)
     if len(blocks):
-        warps, which = np.unique(cta.astype(np.int64) * MOST_WARPS + warp, return_inverse=True)
-        np.maximum.at(found, warps // MOST_WARPS % sms, np.bincount(which, sizes[number]))
+        warps, which = np.unique(warps_of(trace.entries, blocks), return_inverse=True)
+        np.maximum.at(found, warps // MOST_WARPS % sms, np.bincount(which, sizes[trace.entries["site"][blocks]]))
     return found
 
 
@@ -127,7 +125,7 @@ class Sms:
         from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS
 
         entries = self.trace.entries[self.trace.entries["code"] == CONST]
-        entries = entries.take(np.argsort(warps_of(entries), kind="stable"))
+        entries = entries.take(in_order(warps_of(entries)))
         warp, counts = warps_of(entries), entries["count"].astype(np.int64)
         at = places_of(entries["first"], counts)
         before = np.arange(len(warp)) - np.searchsorted(warp, warp)
@@ -154,9 +152,9 @@ class Sms:
             figures.l2_bandwidth_all * figures.sms
             >= max(figures.l2_bandwidth_sm, figures.bulk_bandwidth) * self._at_work()
         )
-        shared_by, lines = readers(trace, figures.sms)
+        read = reads(trace, figures.sms)
         return parameters(
             figures, busy_sms, self._at_work(), l1_bytes, self.cold,
             atomic_rate(figures, trace.entries[trace.entries["code"] == ATOMIC], trace.lines),
-            shared_by, -(-self.threads // 32), lines, few, copied_first(trace, figures), first_line(trace),
+            read.sms, -(-self.threads // 32), read.lines, few, copied_first(trace, figures), read.first,
         )  # fmt: skip

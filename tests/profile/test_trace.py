@@ -13,7 +13,7 @@ from ptxsim.profile.model.different import different
 from ptxsim.profile.model.entries import ARRIVE, ENTRY, LEAVE, LOAD, STORE
 from ptxsim.profile.model.figures import H200
 from ptxsim.profile.model.replay_entries import for_replay
-from ptxsim.profile.model.sharing import readers
+from ptxsim.profile.model.sharing import reads
 from ptxsim.profile.model.trace import Trace
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.ptxfile.file import Options, run_file
@@ -72,10 +72,10 @@ def test_readers_are_counted_by_line_and_sm():
     made["cta"], made["code"] = [0, 132, 1, 2], [LOAD, LOAD, LOAD, STORE]
     made["first"], made["count"] = [0, 2, 3, 4], [2, 1, 1, 1]
     lines = np.array([8, 9, 8, 8, 8]) << 4 | 15
-    assert readers(Trace(made, lines, np.zeros(133), 1), 132) == (1.5, 2)
-    assert readers(Trace(made[3:], lines, np.zeros(133), 1), 132)[0] == 1.0
+    assert reads(Trace(made, lines, np.zeros(133), 1), 132) == (1.5, 2, 8)
+    assert reads(Trace(made[3:], lines, np.zeros(133), 1), 132).sms == 1.0
     copied = np.array([20, 20, 21]) * 132 + [4, 5, 5]  # bulk copies of two SMs read line 20, one line 21
-    assert readers(Trace(made[3:], lines, np.zeros(133), 1, copied), 132) == (1.5, 2)
+    assert reads(Trace(made[3:], lines, np.zeros(133), 1, copied), 132) == (1.5, 2, 0)
 
 
 @given(st.lists(st.integers(-(2**40), 2**40), max_size=50), st.integers(0, 300))

@@ -42,8 +42,11 @@ def choose(m: Machine, p: Any, s: int) -> None:
     for w in range(s, m.counts[Count.USED_SLOTS], SUBS):
         if not m.warps[w].active or m.warps[w].blocked >= 0:
             continue
+        t = max(m.subs[s].issue, m.warps[w].ready)
+        if t > time:  # whatever its pipe says
+            continue
         pipe = m.ops[m.warps[w].op].pipe
-        t = max(m.subs[s].issue, max(m.warps[w].ready, free_from(m, p, s, pipe)))
+        t = max(t, free_from(m, p, s, pipe))
         if pipe == Pipe.LSU:
             t = max(t, m.warps[w].access)
         # The warp that issued last goes on if it can, but not with a store that has waited for its port; otherwise the one that has waited longest.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ptxsim.profile.model.different import different
@@ -10,27 +12,28 @@ from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.trace import Trace
 
 
-def first_line(trace: Trace) -> int:
-    """The first line, by address, that loads read; 0 where none is."""
-    loads = trace.entries[trace.entries["code"] == LOAD]
-    lines = trace.lines[places_of(loads["first"], loads["count"].astype(np.int64))]
-    return int(lines.min()) >> 4 if len(lines) else 0
+class Reads(NamedTuple):
+    """What the loads and bulk copies of a launch read of global memory."""
+
+    sms: float  # that read a line, on average over those that are read
+    lines: int  # that are read; as many as need be where none is
+    first: int  # of those that loads read, by address
 
 
-def readers(trace: Trace, sms: int) -> tuple[float, int]:
-    """How many SMs read a line of global memory, on average over the lines that are read, and how many lines those are; CTAs go to `sms`
-    in turn. Where none is read, as many as need be."""
+def reads(trace: Trace, sms: int) -> Reads:
+    """Who reads what; CTAs go to `sms` in turn."""
     loads = np.flatnonzero(trace.entries["code"] == LOAD)
-    counts = trace.entries["count"][loads].astype(np.int64)
-    if not counts.sum() and not len(trace.copied):
-        return 1.0, 1 << 30
-    lines = trace.lines[places_of(trace.entries["first"][loads], counts)] >> 4
+    counts = trace.entries["count"].take(loads)
+    if not counts.any() and not len(trace.copied):
+        return Reads(1.0, 1 << 30, 0)
+    lines = trace.lines.take(places_of(trace.entries["first"].take(loads), counts)) >> 4
+    first = int(lines.min()) if len(lines) else 0
     kept = -(-sms // trace.modulus)
     copied = trace.copied // sms * kept + trace.copied % sms // trace.modulus
-    sm = np.repeat(trace.entries["cta"][loads] % sms // trace.modulus, counts)
+    sm = repeated(trace.entries["cta"].take(loads) % sms // trace.modulus, counts)
     pairs = different(np.concatenate([lines * kept + sm, copied]))
     read = len(different(pairs // kept))
-    return 1 + (len(pairs) / read - 1) * trace.modulus, read
+    return Reads(1 + (len(pairs) / read - 1) * trace.modulus, read, first)
 
 
 def lost_from_l2(trace: Trace, figures: Figures, share: float) -> float:
@@ -46,15 +49,22 @@ def lost_from_l2(trace: Trace, figures: Figures, share: float) -> float:
 
 def copied_first(trace: Trace, figures: Figures) -> float:
     """The part of what bulk copies of an SM read that it has not read before."""
-    entries = trace.entries
-    size = entries["cycles"][(entries["code"] == BULK) & (entries["object"] >= 0)].sum()
+    bulk = trace.entries.take(np.flatnonzero(trace.entries["code"] == BULK))
+    size = bulk["cycles"][bulk["object"] >= 0].sum()
     return min(1.0, len(trace.copied) * figures.l1_line / float(size)) if size else 1.0
 
 
 def places_of(first: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Where the lines of accesses are: first, first + 1, ... of each, as many as it counts, one after the other."""
+    if (counts == 1).all():
+        return first
     found: np.ndarray = np.arange(counts.sum()) + np.repeat(first - (np.cumsum(counts) - counts), counts)
     return found
+
+
+def repeated(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Each value as many times as it counts."""
+    return values if (counts == 1).all() else np.repeat(values, counts)
 
 
 def atomic_rate(figures: Figures, entries: np.ndarray, all_lines: np.ndarray) -> float:
