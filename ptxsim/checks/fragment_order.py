@@ -1,195 +1,253 @@
-"""Which 8x8 matrices of a tile the registers of a factor hold: one that is not where the instruction takes it. For `tile_layout`.
+"""Which elements of a tile the registers of a factor hold: some that are not where the instruction takes them. For `tile_layout`.
 
-Four lanes hold a row of 16 bytes, eight such rows are what one register of a warp holds. Where the rows of a matrix in memory lie
-at even distances, so do these matrices: the eight rows (of A; columns of B) further on, and the 16 bytes further on along k. If the other
-factor is held so, and this one has both changed, or one after the other the wrong way, elements meet that do not belong together.
+Where each byte of a register came from in global memory says which element of a matrix it is of, if the matrix lies there at even
+distances (layout.element_order). Lines (rows of A, columns of B) may be taken in any order, k in any that is the same in both factors. What
+is told is told where the other factor is held as the instruction takes it.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from ptxsim.checks.tile_sources import QUAD
+from ptxsim.checks.causes import lines_of
 from ptxsim.diagnostic import Finding, Label
-from ptxsim.engine.analysis.fragment_loads import Filled, filled_factors
+from ptxsim.engine.analysis.fragment_loads import FACTORS, Filled, filled_factors
+from ptxsim.engine.analysis.loaded_bytes import ZERO, Byte
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.lanes import LANES
+from ptxsim.layout.element_order import LINE, STEP, Bit, Order, coordinates, held_as, linear, order_of
 from ptxsim.layout.fragments import Fragment
-from ptxsim.layout.row_patterns import ROWS, pitches
-from ptxsim.layout.tile_order import UNIT
 
-# In which order registers are held: as the instruction takes them; the next rows for the next 16 bytes; the second 16 bytes first; rows
-# and columns by other bits of the lane.
-UNKNOWN, RIGHT, EXCHANGED, TURNED, MIXED = range(5)
-Block = tuple[int, int]  # of the eight rows (of A, columns of B), and of the 16 bytes along k, that a register holds
-Blocks = tuple[Block, ...]
-Registers = tuple[frozenset[tuple[int, int]], ...]
+LANE, LANE_BITS = np.arange(LANES), 5
+MATRIX, MATRIX_BITS = (
+    4,
+    3,
+)  # bytes of an 8x8 matrix of halves that a lane's register holds; bits of the number of a row of it
 
 
-class Held(NamedTuple):
-    """What a register of a warp has been filled with: where its first row came from, and bytes from a row to the next."""
+class Factor(NamedTuple):
+    """A factor of a product that is looked at: its order, of `unit` elements each; by element the first byte that it is loaded as; `shared`: some of
+    its bytes are those of another factor, too, that is put together otherwise."""
 
-    start: int
-    pitch: int
-    turned: bool  # rows in memory run along k (.trans)
-    wrong: tuple[int, int, int] | None  # a lane that holds another one's row and place in it
+    filled: Filled
+    wanted: Order
+    unit: int
+    bytes: tuple[Byte, ...] | None
+    shared: bool
 
 
 class FragmentOrder:
     """What loads have filled registers with, by the warp that has executed them."""
 
     def __init__(self) -> None:
-        self._held: dict[int, dict[int, list[list[Held | None]]]] = defaultdict(
+        self._held: dict[int, dict[int, list[np.ndarray | None]]] = defaultdict(
             lambda: defaultdict(list)
         )  # by site and warp
 
-    def keep(self, op: Op, warp: int, rows: np.ndarray | None) -> None:
-        """A load of a warp; rows: of each register, where the bytes of its eight rows, or of all lanes, come from, None if that is not
+    def keep(self, op: Op, warp: int, there: np.ndarray | None) -> None:
+        """A load of a warp; there: where the first bytes of its lanes come from, (32,), or the rows of its matrices, (matrices, 8); None if that is not
         known."""
-        self._held[op.site][warp].append([] if rows is None else _held(rows, bool(op.words.get("trans"))))
+        self._held[op.site][warp].append(there)
 
     def findings(self, program: Program, target: str, numerics: str) -> Iterator[Finding]:
-        """One for each factor that is held in another order than the instruction takes it."""
-        known: dict[tuple[Registers, Blocks], set[int]] = {}  # products share factors
-        for factors, blocks in looked_at(program, target, numerics):
-            orders = []
-            for filled, each in zip(factors, blocks):
-                key = filled.registers, each
+        """One for each way in which a factor is held in another order than the instruction takes it."""
+        known: dict[tuple[object, Order], set[Order | None]] = {}  # products share factors
+        found: dict[str, tuple[Finding, set[int]]] = {}
+        for factors in looked_at(program, target, numerics):
+            held = []
+            for factor in factors:
+                key = factor.bytes, factor.wanted
                 if key not in known:
-                    known[key] = self._orders(filled, each)
-                orders.append(known[key])
-            for n in range(len(factors)):
-                if len(orders[n]) == 1 and orders[1 - n] == {RIGHT} and orders[n] <= {TURNED, EXCHANGED, MIXED}:
-                    yield self._finding(program, target, numerics, factors[n], blocks[n], *orders[n])
+                    known[key] = self._orders(program, factor)
+                held.append(known[key])
+            for n, factor in enumerate(factors):
+                if len(held[n]) == 1 and len(held[1 - n]) == 1:
+                    mine, other = next(iter(held[n])), next(iter(held[1 - n]))
+                    if _is_wrong(mine, factor) and other is not None and _is_right(other, factors[1 - n].wanted):
+                        finding = _finding(program, factor, mine)
+                        found.setdefault(finding.message, (finding, set()))[1].add(
+                            program.ops[factor.filled.product].line
+                        )
+        for finding, lines in found.values():
+            others = sorted(lines - {finding.line})
+            note = f"the same at {lines_of(others)}"
+            yield replace(finding, notes=(*finding.notes, note)) if others else finding
 
-    def _finding(
-        self, program: Program, target: str, numerics: str, filled: Filled, blocks: Blocks, order: int
-    ) -> Finding:  # fmt: skip
-        op = program.ops[filled.product]
-        product = op.product(target, numerics)
-        size, factor = UNIT * 8 // product.a.element_bits, filled.factor.upper()
-        line, step = ("rows", "columns") if factor == "A" else ("columns", "rows")
-        if order == TURNED:
-            said = f"registers of {factor} hold {_some(step, size, size)} before {_some(step, 0, size)}, those of the other factor do not"
-        elif order == MIXED:
-            lane, row, place = self._wrong(filled)
-            each = product.a.per_register
-            held, meant = _some(step, place * each, each), _some(step, lane % QUAD * each, each)
-            said = f"lane {lane} holds {held} of {line[:-1]} {row} of {factor}, where {op.name} takes {meant} of {line[:-1]} {lane // QUAD}"
-        else:
-            next_lines, next_steps = f"the next 8 {line}", f"the next {size} {step}"
-            if blocks[1] == (0, 1):
-                next_lines, next_steps = next_steps, next_lines
-            said = f"register 1 of {factor} holds {next_steps} of its tile, where {op.name} takes {next_lines}"
-        first, _ = next(iter(filled.registers[-1]))
-        return Finding(
-            "fragment-order", said, labels=(Label.at(program.ops[first], "filled here"),),
-            notes=("judged by where in global memory the registers of both factors came from",),
-            help="`ptxsim layout` shows which register holds what; a matrix that is kept in this order in global memory needs no change",
-        ).at(op)  # fmt: skip
+    def _orders(self, program: Program, factor: Factor) -> set[Order | None]:
+        """In which orders a factor has been held."""
+        if factor.bytes is None:
+            return {None}
+        sites = sorted({byte.site for byte in factor.bytes})
+        found = set[Order | None]()
+        for warp in self._held[sites[0]]:
+            for loads in zip(*(self._held[site].get(warp, []) for site in sites)):
+                there = dict(zip(sites, loads))
+                places = [_places(program.ops[byte.site], there[byte.site], byte.number) for byte in factor.bytes]
+                known = [each for each in places if each is not None]
+                weights = linear(np.stack(known)) if len(known) == len(places) else None
+                found.add(None if weights is None else _held(weights, factor.wanted))
+        return found or {None}
 
-    def _wrong(self, filled: Filled) -> tuple[int, int, int]:
-        """A lane of a factor's first register that holds what another one should, with the row and the place in it."""
-        site, register = next(iter(filled.registers[0]))
-        every = (load[register] for loads in self._held[site].values() for load in loads if load)
-        return next(each.wrong for each in every if each is not None and each.wrong is not None)
 
-    def _orders(self, filled: Filled, blocks: Blocks) -> set[int]:
-        """In which orders the registers of a factor have been held."""
-        if any(len(each) != 1 for each in filled.registers):
-            return {UNKNOWN}
-        places = [next(iter(each)) for each in filled.registers]
-        found = set[int]()
-        for warp in self._held[places[0][0]]:
-            for loads in zip(*(self._held[site].get(warp, []) for site, _ in places)):
-                held = [load[register] if register < len(load) else None for load, (_, register) in zip(loads, places)]
-                found.add(_order(held, blocks))
-        return found or {UNKNOWN}
+def _held(weights: tuple[int, ...], wanted: Order) -> Order | None:
+    """The order in which a factor is held. Nothing is said where memory holds what one lane takes after what the lane before takes: it may have been
+    packed so."""
+    held, (first, *_) = held_as(weights, wanted), weights
+    is_packed = weights[:LANE_BITS] == tuple(first << n for n in range(LANE_BITS))
+    return held if held == wanted or not is_packed else None
+
+
+@lru_cache(maxsize=1024)
+def _is_right(held: Order, wanted: Order) -> bool:
+    """Whether steps along k are where they are wanted, and lines are lines."""
+    return all(each == bit or each.axis == bit.axis == LINE for each, bit in zip(held, wanted))
+
+
+def _is_wrong(held: Order | None, factor: Factor) -> bool:
+    """Whether a factor is held in an order that comes of one mistake: registers, or lanes, are taken for others, or steps along k are in another
+    order though the same loads fill no factor in which they are in order."""
+    if held is None or _is_right(held, factor.wanted):
+        return False
+    wrong = [n for n, bit in enumerate(factor.wanted) if held[n] != bit]
+    if all(held[n].axis == STEP for n in wrong):
+        return not factor.shared
+    registers = LANE_BITS + _bits_within(factor)
+    return min(wrong) >= registers or max(wrong) < registers
+
+
+def _bits_within(factor: Factor) -> int:
+    """Of an element's number, those that tell the elements of a register apart."""
+    registers = len(factor.filled.registers)
+    return len(factor.wanted) - LANE_BITS - (registers - 1).bit_length()
+
+
+def _places(load: Op, there: np.ndarray | None, number: int) -> np.ndarray | None:
+    """Where a byte of the lanes comes from, int64 (32,): one of those that a load puts into its registers."""
+    if there is None:
+        return None
+    if there.ndim == 1:
+        return there + number
+    matrix, byte = divmod(number, MATRIX)
+    if matrix >= len(there):
+        return None
+    if load.words["trans"]:
+        return np.asarray(there[matrix][LANE % 4 * 2 + byte // 2] + LANE // 4 * 2 + byte % 2)
+    return np.asarray(there[matrix][LANE // 4] + LANE % 4 * MATRIX + byte)
 
 
 @fact
-def looked_at(
-    program: Program, target: str, numerics: str
-) -> tuple[tuple[tuple[Filled, ...], tuple[Blocks, ...]], ...]:
-    """The two factors of each product, both of which loads fill, and the blocks that their registers are to hold."""
+def looked_at(program: Program, target: str, numerics: str) -> tuple[tuple[Factor, Factor], ...]:
+    """The two factors of each product, both of which loads fill."""
     by_product: dict[int, list[Filled]] = defaultdict(list)
+    ways: dict[Byte, set[object]] = defaultdict(set)  # in which factors a byte stands
     for filled in filled_factors(program):
         by_product[filled.product].append(filled)
+        for byte in {
+            byte for register in filled.registers for way in register for byte in way if byte not in (None, ZERO)
+        }:
+            ways[byte].add(filled.registers)
     found = []
-    for site, factors in by_product.items():
+    for site, filled_ones in by_product.items():
         product = program.ops[site].product(target, numerics)
         fragments = {"a": product.a, "b": product.b}
-        blocks = tuple(_blocks(fragments[each.factor]) for each in factors)
-        if len(factors) == len(fragments) and None not in blocks:
-            found.append((tuple(factors), tuple(each or () for each in blocks)))
+        factors = [_factor(each, fragments[each.factor], ways) for each in filled_ones]
+        known = [each for each in factors if each is not None]
+        if len(known) == len(FACTORS):
+            found.append((known[0], known[1]))
     return tuple(found)
 
 
-def _some(name: str, first: int, count: int) -> str:
-    """Some rows or columns, in words."""
-    return f"{name} {first} to {first + count - 1}" if count > 1 else f"{name[:-1]} {first}"
-
-
-def _held(rows: np.ndarray, turned: bool) -> list[Held | None]:
-    """What registers have been filled with; rows: of each, as for `keep`."""
-    if rows.shape[1] == LANES:
-        return [_held_by_lanes(each, turned) for each in rows]
-    steps, starts = (rows[:, 1] - rows[:, 0]).tolist(), rows[:, 0].tolist()
-    are_even = pitches(rows).tolist()
-    return [Held(start, step, turned, None) if even else None for start, step, even in zip(starts, steps, are_even)]
-
-
-def _held_by_lanes(places: np.ndarray, turned: bool) -> Held | None:
-    """The same of a register of which it is known where each lane's word came from: where one holds another one's."""
-    words, lanes = np.unique(places), np.arange(LANES)
-    if len(words) < LANES or (np.diff(words.reshape(ROWS, QUAD)) != UNIT // QUAD).any():
+def _factor(filled: Filled, fragment: Fragment | None, ways: dict[Byte, set[object]]) -> Factor | None:
+    order = None if fragment is None else _order(fragment)
+    if fragment is None or order is None:
         return None
-    row, place = np.divmod(np.searchsorted(words, places), QUAD)
-    if (row == row[lanes // QUAD * QUAD]).all() and (place == place[lanes % QUAD]).all():
-        return None  # rows or columns in another order, which may be meant
-    lane = int(np.argmax((row != lanes // QUAD) | (place != lanes % QUAD)))
-    (held,) = _held(words[None, ::QUAD], turned)
-    return held and held._replace(wrong=(lane, int(row[lane]), int(place[lane])))
-
-
-def _order(held: Sequence[Held | None], blocks: Blocks) -> int:
-    """In which order the registers of a factor are held, of which the instruction takes these blocks."""
-    first = held[0]
-    if first is None or any(each is None or each[1:] != first[1:] for each in held):
-        return UNKNOWN
-    across, along = ROWS * first.pitch, UNIT  # to the next eight rows in memory, to the next 16 bytes of a row
-    if first.turned:
-        across, along = along, across
-    starts = [each.start for each in held if each is not None]
-
-    def lie(places: Sequence[Block]) -> bool:
-        at = [line * across + step * along for line, step in places]
-        return all(start - starts[0] == place - at[0] for start, place in zip(starts, at))
-
-    if lie(blocks):
-        return RIGHT if first.wrong is None else MIXED
-    if first.wrong is not None:
-        return UNKNOWN
-    if lie([(step, line) for line, step in blocks]):
-        return EXCHANGED
-    return TURNED if lie([(line, 1 - step) for line, step in blocks]) else UNKNOWN
+    unit, size, each = max(1, 8 // fragment.element_bits), max(1, fragment.element_bits // 8), fragment.per_register
+    bytes = list[Byte]()
+    for element in range(0, fragment.elements, unit):
+        register, place = divmod(element, each)
+        made = filled.registers[register] if register < len(filled.registers) else ()
+        first = place * fragment.element_bits // 8
+        way = next(iter(made))[first : first + size] if len(made) == 1 else ()
+        start = way[0] if way else None
+        if start is None or start == ZERO or way != tuple(Byte(start.site, start.number + n) for n in range(size)):
+            return Factor(filled, order, unit, None, True)
+        bytes.append(start)
+    return Factor(filled, order, unit, tuple(bytes), any(len(ways[byte]) > 1 for byte in bytes))
 
 
 @lru_cache(maxsize=64)
-def _blocks(fragment: Fragment | None) -> Blocks | None:
-    """Of each register of a factor, which eight rows and which 16 bytes along k it holds; None if it does not hold such."""
-    if fragment is None or len(fragment.shape) != 2 or fragment.element_bits > 32:
+def _order(fragment: Fragment) -> Order | None:
+    """In which order a factor is to be held; None if its elements are not one matrix, held by one warp, each in one place."""
+    if len(fragment.shape) != 2 or fragment.lanes != LANES or fragment.copies > 1:
         return None
+    unit = max(1, 8 // fragment.element_bits)
     lines, steps = (fragment.rows, fragment.columns) if fragment.operand == "A" else (fragment.columns, fragment.rows)
-    each, lanes, found = fragment.per_register, np.arange(fragment.lanes), list[Block]()
-    for first in range(0, fragment.elements, each):
-        line, step = lines[:, first], steps[:, first]
-        if (line - line[0] != lanes // QUAD).any() or (step - step[0] != lanes % QUAD * each).any():
-            return None
-        found.append((int(line[0]) // ROWS, int(step[0]) // (QUAD * each)))
-    return tuple(found) if max(map(max, found)) <= 1 else None
+    lines, steps = lines.T[::unit].astype(np.int64), steps.T[::unit].astype(np.int64)
+    return order_of(lines, steps // unit)
+
+
+def _finding(program: Program, factor: Factor, held: Order | None) -> Finding:
+    """What the first register holds, of the first lane, that is not as it should be."""
+    assert held is not None and factor.bytes is not None
+    op, name = program.ops[factor.filled.product], factor.filled.factor.upper()
+    shape = -1, LANES
+    mine, meant = (tuple(each.reshape(shape) for each in coordinates(order)) for order in (held, factor.wanted))
+    each = 1 << _bits_within(factor)
+    wrong = (mine[LINE] != meant[LINE]) | (mine[STEP] != meant[STEP])
+    register = int(np.argmax(wrong.any(axis=1))) // each
+    part = slice(register * each, (register + 1) * each)
+    is_whole = wrong[part].all() and all(len(np.unique(a[part] - b[part])) == 1 for a, b in zip(mine, meant))
+    lanes = slice(None) if is_whole else [int(np.argmax(wrong[part].any(axis=0)))]
+    who = f"register {register}" if is_whole else f"lane {lanes[0]}"  # type: ignore[index]
+    differ = [axis for axis in (LINE, STEP) if not is_whole or (mine[axis][part] != meant[axis][part]).any()]
+    some = [tuple(of[axis][part, lanes] for axis in (LINE, STEP)) for of in (mine, meant)]
+    if is_whole:
+        some = [(np.sort(of_lines, None), np.sort(of_steps, None)) for of_lines, of_steps in some]
+    said = [_elements(name, factor.unit, of_lines, of_steps, differ) for of_lines, of_steps in some]
+    load = program.ops[factor.bytes[part.start].site]
+    return Finding(
+        "fragment-order", f"{who} of {name} holds {said[0]} of its tile, where {op.name} takes {said[1]}",
+        labels=(Label.at(load, "filled here"),),
+        notes=("judged by where in global memory the registers of both factors came from",),
+        help=_remedy(load, factor.wanted, held),
+    ).at(op)  # fmt: skip
+
+
+def _remedy(load: Op, wanted: Order, held: Order) -> str:
+    advice = "`ptxsim layout` shows which register holds what"
+    turned = tuple(_turned(bit) if bit.exponent < MATRIX_BITS else bit for bit in wanted)
+    if load.family == "ldmatrix" and turned in (held, tuple(map(_turned, held))):
+        advice += (
+            f"; where rows in memory lie the other way, {'leave out' if load.words['trans'] else 'add'} .trans instead"
+        )
+    return f"{advice}; a matrix that is kept in this order in global memory needs no change"
+
+
+def _turned(bit: Bit) -> Bit:
+    """What leads as far along the other axis."""
+    return bit._replace(axis=STEP if bit.axis == LINE else LINE)
+
+
+def _elements(name: str, unit: int, lines: np.ndarray, steps: np.ndarray, axes: list[int]) -> str:
+    """Some elements of a factor, in words: of all that some lines and steps have in common, only those axes."""
+    line, step = ("row", "column") if name == "A" else ("column", "row")
+    if len(np.unique(lines)) * len(np.unique(steps)) != lines.size:
+        return " and ".join(f"({line} {i}, {step} {j * unit})" for i, j in zip(lines.ravel(), steps.ravel()))
+    some = [_some(line, lines), _some(step, steps[..., None] * unit + np.arange(unit))]
+    return ", ".join(some[axis] for axis in axes)
+
+
+def _some(name: str, numbers: np.ndarray) -> str:
+    """Some rows or columns, in words, in the order in which they first appear."""
+    each = list(dict.fromkeys(numbers.ravel().tolist()))
+    if len(each) == 1:
+        return f"{name} {each[0]}"
+    if each == list(range(each[0], each[0] + len(each))):
+        return f"{name}s {each[0]} to {each[-1]}"
+    return f"{name}s {', '.join(map(str, each))}"

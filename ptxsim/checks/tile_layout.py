@@ -15,8 +15,8 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from ptxsim.checks.fragment_order import FragmentOrder
-from ptxsim.checks.tile_rows import MixedRows, came_from, mixed_rows, of_stores, of_tile, rows_of, words_of
-from ptxsim.checks.tile_sources import BULK, MOST_ROWS, SITE, TENSOR, THREADS, TOLD, WORD, Tiles, follow
+from ptxsim.checks.tile_rows import MixedRows, came_from, mixed_rows, of_stores, of_tile, places_of_lanes, rows_of
+from ptxsim.checks.tile_sources import BULK, MOST_ROWS, QUAD, SITE, TENSOR, THREADS, TOLD, WORD, Tiles, follow
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.analysis.copied_loads import copied_loads
 from ptxsim.engine.analysis.fragment_loads import filled_factors
@@ -61,7 +61,7 @@ def plan_of(program: Program) -> Plan:
     products = [op.site for op in program.ops if op.facts.product is not None and op.facts.scope is Scope.WARPGROUP]
     copies = {op.site for op in program.ops if op.completes_by is Mechanism.CP_ASYNC_GROUP}
     tensors = {op.site for op in program.ops if op.family == "tensor_copy"}
-    rows = {site for filled in filled_factors(program) for register in filled.registers for site, _ in register}
+    rows = {site for filled in filled_factors(program) for site in filled.sites}
     to_global = {site for site in tensors if program.ops[site].completes_by is not Mechanism.MBARRIER}
     watched = {*products, *rows, *to_global}
     copied = copied_loads(program) if products or rows else {}
@@ -155,17 +155,22 @@ class TileLayoutChecker(Observer):
         elif int(record["event"]) in (
             Event.LDMATRIX,
             Event.LOAD,
-        ):  # of numpy's own numbers a comparison takes ten times as long
-            rows, is_shared = rows_of(record), int(record["space"]) == Space.SHARED
-            is_packed = is_shared and rows is not None and self._is_packed(rows)
-            there = came_from(rows, self.sources) if rows is not None and is_shared else rows
-            if there is None:
-                there = words_of(record, self.sources)
-            self.order.keep(self.program.ops[site], int(record["warp"]), None if is_packed else there)
-            if rows is not None and is_shared and not is_packed:
-                self._keep(site, mixed_rows(rows, there, self.sources))
+        ):  # compared as numpy's own numbers they take ten times as long
+            self._look_at_load(site, record)
         else:
             self._keep(site, of_stores(record, self.matrices))
+
+    def _look_at_load(self, site: int, record: np.ndarray) -> None:
+        """What fills registers of a factor."""
+        rows, is_shared = rows_of(record), int(record["space"]) == Space.SHARED
+        is_packed = is_shared and self._is_packed(
+            record["addresses"][None, ::QUAD].astype(np.int64) if rows is None else rows
+        )
+        there = came_from(rows, self.sources) if rows is not None and is_shared else None
+        of_lanes = there if int(record["event"]) == Event.LDMATRIX else places_of_lanes(record, self.sources)
+        self.order.keep(self.program.ops[site], int(record["warp"]), None if is_packed else of_lanes)
+        if rows is not None and is_shared and not is_packed:
+            self._keep(site, mixed_rows(rows, there, self.sources))
 
     def _is_packed(self, rows: np.ndarray) -> bool:
         """Whether one bulk copy has brought several rows of a matrix, which may have been packed as they are read."""

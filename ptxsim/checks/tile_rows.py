@@ -65,14 +65,10 @@ def rows_of(record: np.ndarray) -> np.ndarray | None:
     return quads[None, :, 0] if is_whole and (quads - quads[:, :1] == np.arange(QUAD) * width).all() else None
 
 
-def words_of(record: np.ndarray, sources: np.ndarray) -> np.ndarray | None:
-    """Where what the lanes of a load take came from, int64 (1, 32); None where that is not known, or it takes no words of all lanes."""
-    addresses = record["addresses"].astype(np.int64)[None]
-    if (
-        int(record["event"]) != Event.LOAD
-        or int(record["mask"]) != (1 << LANES) - 1
-        or int(record["width"]) * QUAD != UNIT
-    ):
+def places_of_lanes(record: np.ndarray, sources: np.ndarray) -> np.ndarray | None:
+    """Where the first bytes come from that the lanes of a load take, int64 (32,); None where that is not known, or not all lanes load."""
+    addresses = record["addresses"].astype(np.int64)
+    if int(record["mask"]) != (1 << LANES) - 1:
         return None
     if int(record["space"]) == Space.GLOBAL:
         return addresses

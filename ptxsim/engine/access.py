@@ -64,8 +64,12 @@ def read(operand: Operand | None, warp: Warp, machine: Machine) -> Any:
 
 
 def read_register(operand: Register, warp: Warp) -> cta.Register:
-    """A register as its operand type: wider registers give their low bits."""
-    raw: cta.Register = warp.registers[operand.slot]
+    """A register as its operand type."""
+    return typed(warp.registers[operand.slot], operand)
+
+
+def typed(raw: cta.Register, operand: Register) -> cta.Register:
+    """What a register holds as the type of an operand: wider registers give their low bits."""
     t = operand.type
     if isinstance(raw, list):
         if t.bits == 128:
@@ -119,12 +123,16 @@ def write(operand: Operand | None, value: Any, warp: Warp, mask: np.ndarray, ful
         warp.registers[slot] = [np.where(mask, new, was) for new, was in zip(words, warp.registers[slot])]
         return
     if declared.kind != "predicate":
-        size = declared.bytes
-        if value.dtype.itemsize != size:
-            # Signed values extend their sign, all others zeros.
-            value = value.astype(f"i{size}") if value.dtype.kind == "i" else value.view(f"u{value.dtype.itemsize}")
-        value = value.astype(f"u{size}") if value.dtype.itemsize != size else value.view(f"u{size}")
+        value = extended(value, declared)
     warp.registers[slot] = value if full else np.where(mask, value, warp.registers[slot])
+
+
+def extended(value: np.ndarray, declared: ScalarType) -> np.ndarray:
+    """A value as the unsigned word of a register's type: signed ones extend their sign, all others zeros."""
+    size = declared.bytes
+    if value.dtype.itemsize != size:
+        value = value.astype(f"i{size}") if value.dtype.kind == "i" else value.view(f"u{value.dtype.itemsize}")
+    return value.astype(f"u{size}") if value.dtype.itemsize != size else value.view(f"u{size}")
 
 
 def _words(value: np.ndarray) -> list[np.ndarray]:
