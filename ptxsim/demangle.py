@@ -12,6 +12,7 @@ def demangle(name: str) -> str:
 
     Where the C++ runtime library, which does it, is not installed, every name stays as it is.
     """
+    name = of_static(name)
     if not name.startswith("_Z"):
         return name
     try:
@@ -26,12 +27,19 @@ def demangle(name: str) -> str:
     return found.removeprefix("void ")
 
 
+def of_static(name: str) -> str:
+    """The name of a static kernel without that of its file, of which nvcc -rdc=true writes the length and itself before it."""
+    found = _STATIC.match(name)
+    return name[found.end() + int(found[1]) + 1 :] if found else name
+
+
 WIDTH = 100  # characters of a name in a line of a report
 
 
 def short_name(name: str, width: int = WIDTH) -> str:
     """The readable name of a kernel, with as much of it left out as it takes to fit into a line, if it can: parameters first, then
     versions of libraries, then arguments of templates within others, then the end; … stands for it."""
+    name = of_static(name)
     readable = _TAGS.sub("", demangle(name))
     if readable == name:
         readable = _beginning(name)
@@ -56,6 +64,7 @@ def _beginning(name: str) -> str:
     return "::".join(parts) + "<…>" * name.startswith("I", at) if parts else name
 
 
+_STATIC = re.compile(r"__nv_static_(\d+)_")
 _LENGTH = re.compile(r"\d+")
 _TAGS = re.compile(r"\[abi:\w+\]")  # numba-cuda's names have them: a number, and what the kernel was compiled with
 _VERSION = re.compile(r"\b(?:__\d+|[A-Z]+_\d+_SM_\w+?)::")  # namespaces of versions, as libraries of CUDA have them

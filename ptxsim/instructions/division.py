@@ -7,7 +7,7 @@ from typing import Any
 from ptxsim import lanes
 from ptxsim.instructions.costs import by_width
 from ptxsim.isa.facts import Facts, Word, always
-from ptxsim.isa.registry import Options, instruction
+from ptxsim.isa.registry import Options, computes, instruction
 from ptxsim.lanes import LaneValue, Operation
 from ptxsim.numerics import scalar, scalar64
 from ptxsim.numerics.scalar import F32, F64, double, finish, flush
@@ -56,6 +56,7 @@ def one(like: Any) -> Any:
 @instruction(
     "div.rounding{.ftz}.type d, a, b", cost="div.rn.f32", facts=Facts(detour=_far_quotient, branches=always), **_SINGLE
 )
+@computes("a / b")
 def div(a: LaneValue, b: LaneValue, *, rounding: Word, ftz: bool) -> LaneValue:
     return single(lambda x, y: x / y, (a, b), rounding, ftz)
 
@@ -75,6 +76,7 @@ def sqrt(a: LaneValue, *, rounding: Word, ftz: bool) -> LaneValue:
 
 
 @instruction("div.rounding.type d, a, b", cost="div.f64", **_DOUBLE)
+@computes("a / b")
 def div_double(a: LaneValue, b: LaneValue, *, rounding: Word) -> LaneValue:
     return scalar64.propagate(scalar64.divide(a, b, rounding), a, b)
 

@@ -18,7 +18,7 @@ SELECTABLE = "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"
     "selp.type d, a, b, c", cost=by_width("alu", "select.64"), type=SELECTABLE, facts=Facts(copies=True),
     operands={"c": Pred(negatable=True, immediate=True)},
 )  # fmt: skip
-@computes(folds=True)
+@computes("select(a, b, c)", folds=True)
 def by_predicate(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     return lanes.where(c, a, b)
 

@@ -59,7 +59,7 @@ _QUOTIENT = Facts(fidelity=fidelity, factors=quotient)
 @instruction(
     "div.full{.ftz}.type d, a, b", cost="div.full.f32", name="div.full", type="f32", facts=_QUOTIENT, implies={"operation": "full"}
 )  # fmt: skip
-@computes(folds=True)
+@computes("a / b", folds=True)
 def div(a: LaneValue, b: LaneValue, *, operation: Word, ftz: bool, type: ScalarType) -> LaneValue:
     return approximate("div", operation, ftz, type, a, b)
 

@@ -200,7 +200,7 @@ class Facts:
     members that are not all there, and where an update depends on what a generic address turns out to be. There the interpreter
     executes the rest of the block too, which costs time and changes nothing.
     formula: the result of one lane, where a short expression says it (isa.formula): signs, extrema and comparisons are abs(a),
-    min(a, b), compare(a, b), a change of type is convert(a). Rounding, saturation and the half of a product are not in it.
+    min(a, b), compare(a, b), a choice by c is select(a, b, c), a change of type is convert(a). Rounding, saturation and the half of a product are not in it.
     factors: of what ends with a product: the effect that returns the two factors as well.
     branches: by its words, whether ptxas makes branches of it, over which it fuses nothing.
     folds: whether ptxas makes a constant of constants, by its words (instructions.folding).

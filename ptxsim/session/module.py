@@ -155,7 +155,9 @@ class Kernel(Shown):
         if machine.number < written.number or (written.suffix and not machine.meets(written.name)):
             message = f"the file is for {written}, which does not run on {machine}"
             help = f"run it as {written}, or change .target"
-            raise PtxError(Finding("wrong-target", message, 1, help=help).of(module.source))
+            raise PtxError(
+                Finding("wrong-target", message, module.known.outline.target_line or 1, help=help).of(module.source)
+            )
         try:
             known = module.known
             decoded = home.decode(self.name, written) if home else known.program(self.name, written, machine)

@@ -13,6 +13,7 @@ FUNCTIONS = {
     "max": lambda *x: np.max(x, axis=0),
     "abs": np.abs,
     "convert": lambda x: x,
+    "select": lambda x, y, chosen: np.where(chosen.astype(bool), x, y),
 }
 A, B, C = (np.array(row) for row in ([7, 1 << 20, 12345, 3], [5, 9, 31, 1], [1, 2, 1 << 16, 0]))
 
@@ -42,7 +43,8 @@ def test_a_formula_says_what_the_effect_computes(kind, number):
     for parameter in found:
         form = parameter.values[0]
         definition = form.definition
-        given = {"type": TYPES[kind], "dtype": TYPES[kind], "atype": TYPES[kind], "rounding": "rn", **form.implies}
+        types = dict.fromkeys(("type", "dtype", "atype"), TYPES[kind])
+        given = {**types, "rounding": "rn", "operation": "approx", **form.implies}
         wants = {name: given.get(name) for name in definition.wants}
         # Thirty-two lanes, as effects have them.
         values = {name: np.resize(row, 32).astype(number) for name, row in zip("abc", (A, B, C))}

@@ -98,6 +98,7 @@ def test_no_file_is_read_that_is_none(tmp_path):
 def test_readable_names():
     assert demangle("_Z5scaleIfEvPT_S0_i") == "scale<float>(float*, float, int)"
     assert demangle("kernel") == "kernel" and demangle("_Znonsense") == "_Znonsense"
+    assert demangle("__nv_static_10__ab_4_a_cu__Z3revPi") == "rev(int*)"  # static, of nvcc -rdc=true
     assert local_name("_ZZ3revPiE1s") == "s"
     assert is_named("_Z5scaleIfEvPT_S0_i", "scale") and is_named("_Z5scaleIfEvPT_S0_i", "scale<float>")
     assert is_part("_Z5scaleIfEvPT_S0_i", "float *, float") and not is_part("_Z3revPi", "scale")

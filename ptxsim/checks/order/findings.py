@@ -13,6 +13,7 @@ from ptxsim.checks.changes import fences_after
 from ptxsim.checks.flags import lack_of_flag
 from ptxsim.checks.in_flight import Prior
 from ptxsim.checks.order import objects
+from ptxsim.checks.order.alike import lanes_alike
 from ptxsim.checks.order.cells import (
     AHEAD,
     EAGER,
@@ -41,7 +42,6 @@ from ptxsim.checks.order.remedies import fixes, is_fetch, remedy, writes
 from ptxsim.checks.order.rounds import by_rounds
 from ptxsim.checks.order.sites import STRONG, site_bits, size_of
 from ptxsim.checks.order.strong import by_hearsay, leads_at_once, lost
-from ptxsim.checks.order.sums import joined_by_sums
 from ptxsim.checks.order.unawaited import unawaited
 from ptxsim.checks.order.unused import is_compared, is_stored_back_alone, is_update
 from ptxsim.checks.waits import missing_wait, overwritten
@@ -319,13 +319,13 @@ def _race_of_idle(program: Program, site: int, other: int, count: int, row: tupl
 
 def _mixed(program: Program, site: int, count: int, row: tuple[int, ...], lanes: int) -> Finding:
     """lanes: in which bits the numbers of lanes differ that store to one place."""
-    op, is_sum = program.ops[site], lanes & ~joined_by_sums(program, program.ops[site]) == 0
-    what = "sums over lanes, which differ by a rounding," if is_sum else "different values"
-    fusion = "do not fuse products and sums (Triton: enable_fp_fusion=False; nvcc: -fmad=false), or let one lane store"
+    op, are_alike = program.ops[site], lanes & ~lanes_alike(program, program.ops[site]) == 0
+    what = "values that differ by rounding alone" if are_alike else "different values"
+    fusion = "let one lane store; sums of products are the same if not fused (Triton: enable_fp_fusion=False; nvcc: -fmad=false)"
     return Finding(
         "race-warp", f"lanes of one {op.opcode} put {what} into one place: which one stays is not defined",
-        op.line, op.column, len(op.opcode), level="note" if is_sum else "warning", count=count, warp=row[5],
-        help=fusion if is_sum else "let one lane store, or add the values up first (redux.sync, atom)",
+        op.line, op.column, len(op.opcode), level="note" if are_alike else "warning", count=count, warp=row[5],
+        help=fusion if are_alike else "let one lane store, or add the values up first (redux.sync, atom)",
     )  # fmt: skip
 
 
