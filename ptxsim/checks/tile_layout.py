@@ -16,7 +16,7 @@ import numpy as np
 
 from ptxsim.checks.fragment_order import FragmentOrder
 from ptxsim.checks.tile_rows import MixedRows, came_from, mixed_rows, of_stores, of_tile, places_of_lanes, rows_of
-from ptxsim.checks.tile_sources import BULK, MOST_ROWS, QUAD, SITE, TENSOR, THREADS, TOLD, WORD, Tiles, follow
+from ptxsim.checks.tile_sources import BULK, MOST_ROWS, PART, QUAD, SITE, TENSOR, THREADS, TOLD, Tiles, follow, settle
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.analysis.copied_loads import copied_loads
 from ptxsim.engine.analysis.fragment_loads import filled_factors
@@ -119,7 +119,7 @@ class TileLayoutChecker(Observer):
         self.writers, self.left, self.most, self.time = writers, int(self.sites["left"].sum()), MOST, 0
         self.state = Tiles(
             self.sites, plan.numbers, np.zeros((warps, plan.loads, LANES), np.int64),
-            np.zeros((warps, plan.loads, LANES), np.int64), self.sources, writers, self.matrices, self.runs, np.full((units, UNIT // WORD), UNKNOWN, np.int64),
+            np.zeros((warps, plan.loads, LANES), np.int64), self.sources, writers, self.matrices, self.runs, np.full((units, UNIT // PART), UNKNOWN, np.int64),
             np.zeros(1, TOLD), np.zeros(MOST_ROWS, np.int64),
         )  # fmt: skip
         self.target, self.numerics, self.order = target, numerics, FragmentOrder()
@@ -150,6 +150,7 @@ class TileLayoutChecker(Observer):
         site = int(record["site"])
         self.sites["left"][site] -= 1
         self.left -= 1
+        settle(self.state)
         if site in self.products:
             self._look_at_tiles(site, self.products[site], *record["addresses"][:2].tolist())
         elif int(record["event"]) in (
@@ -167,10 +168,10 @@ class TileLayoutChecker(Observer):
             record["addresses"][None, ::QUAD].astype(np.int64) if rows is None else rows
         )
         there = came_from(rows, self.sources) if rows is not None and is_shared else None
-        of_lanes = there if int(record["event"]) == Event.LDMATRIX else places_of_lanes(record, self.sources)
+        of_lanes = there if int(record["event"]) == Event.LDMATRIX else places_of_lanes(record, self.state)
         self.order.keep(self.program.ops[site], int(record["warp"]), None if is_packed else of_lanes)
         if rows is not None and is_shared and not is_packed:
-            self._keep(site, mixed_rows(rows, there, self.sources))
+            self._keep(site, mixed_rows(rows, there, self.state))
 
     def _is_packed(self, rows: np.ndarray) -> bool:
         """Whether one bulk copy has brought several rows of a matrix, which may have been packed as they are read."""
@@ -205,7 +206,7 @@ class TileLayoutChecker(Observer):
             if written is not None and written.swizzle != given.swizzle and self.sites[writer]["copies"] == TENSOR:
                 continue  # machine.tile reports that, too
             if written is None and overlap(given, shape) is None and shape.major == "K" and not is_packed:
-                self._keep(site, of_tile(places_of(given, shape)[:, 0], self.sources))
+                self._keep(site, of_tile(places_of(given, shape)[:, 0], self.state))
             elif written is not None or overlap(given, shape) is not None:
                 key = operand, replace(given, start=0)
                 self.problems.setdefault(key, Problem(site, given, shape, written, writer)).times += 1

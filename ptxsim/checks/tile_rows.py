@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ptxsim.checks.causes import lines_of
-from ptxsim.checks.tile_sources import QUAD
+from ptxsim.checks.tile_sources import QUAD, Tiles, parts_from
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Program
 from ptxsim.lanes import LANES
-from ptxsim.layout.row_patterns import ROWS, mixed, pitches
+from ptxsim.layout.row_patterns import ROWS, mixed, mixed_within, pitches
 from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle
 from ptxsim.layout.tile_order import UNIT, UNKNOWN
 from ptxsim.machine.event import FLAG_OTHERWISE, SWIZZLE_MASK, SWIZZLE_SHIFT, Event, Space
@@ -43,8 +43,8 @@ class MixedRows:
         others = sorted({program.ops[site].line for site in self.sites} - {op.line})
         return Finding(
             "swizzle-mismatch",
-            f"{op.name} takes rows of an 8x8 matrix, the first at {name}, that were written by another pattern: piece p of row r, of 16 bytes, "
-            f"is {self.patterns}", labels=(Label.at(writer, "written here"),), count=self.times,
+            f"{op.name} takes rows of an 8x8 matrix, the first at {name}, that were written by another pattern: "
+            f"{self.patterns}", labels=(Label.at(writer, "written here"),), count=self.times,
             level="error" if self.by_hardware else "warning",
             notes=(
                 "judged by where in global memory the bytes came from or go to, which should be evenly spaced places",
@@ -65,27 +65,26 @@ def rows_of(record: np.ndarray) -> np.ndarray | None:
     return quads[None, :, 0] if is_whole and (quads - quads[:, :1] == np.arange(QUAD) * width).all() else None
 
 
-def places_of_lanes(record: np.ndarray, sources: np.ndarray) -> np.ndarray | None:
+def places_of_lanes(record: np.ndarray, tiles: Tiles) -> np.ndarray | None:
     """Where the first bytes come from that the lanes of a load take, int64 (32,); None where that is not known, or not all lanes load."""
     addresses = record["addresses"].astype(np.int64)
     if int(record["mask"]) != (1 << LANES) - 1:
         return None
     if int(record["space"]) == Space.GLOBAL:
         return addresses
-    there = came_from(addresses, sources)
-    return None if there is None else there + addresses % UNIT
+    return parts_from(addresses, int(record["width"]), tiles)
 
 
-def mixed_rows(rows: np.ndarray, there: np.ndarray | None, sources: np.ndarray) -> Iterator[tuple[int, str]]:
+def mixed_rows(rows: np.ndarray, there: np.ndarray | None, tiles: Tiles) -> Iterator[tuple[int, str]]:
     """First addresses and patterns of the mixed matrices among some, whose rows come from `there`."""
     if there is None or there.shape != rows.shape or not pitches(there).all():
         for places in rows:
-            yield from _mixed_in_memory(places, sources)
+            yield from _mixed_in_memory(places, tiles)
 
 
-def of_tile(places: np.ndarray, sources: np.ndarray) -> Iterator[tuple[int, str]]:
+def of_tile(places: np.ndarray, tiles: Tiles) -> Iterator[tuple[int, str]]:
     """The same of an operand in shared memory, from the addresses of the first units of its first rows."""
-    yield from _mixed_in_memory(places[:ROWS], sources)
+    yield from _mixed_in_memory(places[:ROWS], tiles)
 
 
 def came_from(places: np.ndarray, sources: np.ndarray) -> np.ndarray | None:
@@ -97,10 +96,17 @@ def came_from(places: np.ndarray, sources: np.ndarray) -> np.ndarray | None:
     return None if (found == UNKNOWN).any() else found
 
 
-def _mixed_in_memory(places: np.ndarray, sources: np.ndarray) -> Iterator[tuple[int, str]]:
-    patterns = mixed(places, lambda places: came_from(places, sources))
+def _mixed_in_memory(places: np.ndarray, tiles: Tiles) -> Iterator[tuple[int, str]]:
+    patterns = mixed(places, lambda places: came_from(places, tiles.sources))
+    if patterns is None and _is_within(places, tiles):
+        patterns = mixed_within(places, lambda places, size: parts_from(places, size, tiles))
     if patterns is not None:
         yield int(places[0]), patterns
+
+
+def _is_within(places: np.ndarray, tiles: Tiles) -> bool:
+    """Whether the first row, which no pattern changes, is a run of bytes from one place, and others are not."""
+    return came_from(places[:1], tiles.sources) is not None and came_from(places, tiles.sources) is None
 
 
 def of_stores(record: np.ndarray, matrices: np.ndarray) -> Iterator[tuple[int, str]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ptxsim.jit.body import Array, body, record
 from ptxsim.lanes import LANES
 from ptxsim.layout.tile_order import UNIT, UNKNOWN
@@ -28,14 +30,14 @@ SITE = record(
     ("load", "<i4"), ("first", "<i4"), ("end", "<i4"), ("copies", "<i4"), ("left", "<i4"), ("swizzle", "<i4"), ("offset", "<i8")
 )  # fmt: skip
 NONE, THREADS, TENSOR, BULK = range(4)  # of `copies`
-# The tensor copy that is being told of: its site, rows and their bytes in global memory, its first byte in shared memory; units written.
-TOLD = record(("site", "<i8"), ("rows", "<i8"), ("width", "<i8"), ("start", "<i8"), ("done", "<i8"))
+# The tensor copy that is being told of: its site, rows and their bytes in global memory, its first byte in shared memory; units written. asks: whether
+# units have been stored in parts since it was looked from where they come.
+TOLD = record(("site", "<i8"), ("rows", "<i8"), ("width", "<i8"), ("start", "<i8"), ("done", "<i8"), ("asks", "<i8"))
 MOST_ROWS = 1024
-WORD, MOST_STEP = (
-    4,
-    16,
-)  # bytes; from where one word comes to where the next does, of elements that become narrower on the way
-GOES_ON = -2  # in place of where a word comes from: it was stored together with the one before
+# Bytes of a part of a unit; from where one part comes to where the next does, of elements that become narrower on the way.
+PART, MOST_STEP = 2, 8
+GOES_ON = -2  # in place of where a part comes from: it was stored together with the one before
+IN_PARTS = -3  # in place of where a unit comes from: its parts tell
 QUAD = 4  # lanes that hold a row of an 8x8 matrix
 
 
@@ -50,7 +52,7 @@ class Arrays(NamedTuple):
     writers: Array
     matrices: Array  # by unit: when threads put rows of 8x8 matrices there, with the number of the row, or 0
     runs: Array  # by unit: the number of the bulk copy that has written it, or 0: one copy may bring what was packed as it is read
-    words: Array  # by unit and word: where stores of threads have it from, or GOES_ON
+    parts: Array  # by unit and part: where it comes from, or GOES_ON
     told: Array  # a tensor or bulk copy
     rows: Array  # where its rows are in global memory
 
@@ -64,7 +66,7 @@ def follow(records: Array, at: int, tiles: Tiles, time: int) -> tuple[int, int]:
     """Go over records of the first CTA, from one on, up to one that is to be looked at. Returns that, or how many there are, and the time."""
     sites, numbers, loaded, times = tiles.sites, tiles.numbers, tiles.loaded, tiles.times
     sources, writers, matrices, runs = tiles.sources, tiles.writers, tiles.matrices, tiles.runs
-    told, rows, words = tiles.told, tiles.rows, tiles.words
+    told, rows, parts = tiles.told, tiles.rows, tiles.parts
     for i in range(at, records.shape[0]):
         record = records[i]
         event, warp, flags = int(record["event"]), int(record["warp"]), int(record["flags"])
@@ -79,14 +81,14 @@ def follow(records: Array, at: int, tiles: Tiles, time: int) -> tuple[int, int]:
                 take_rows(record, told[0], rows)
             elif event == Event.ASYNC_WRITE and not is_global:
                 site["swizzle"] = flags >> SWIZZLE_SHIFT & SWIZZLE_MASK
-                bring(record, int(site["swizzle"]), told[0], rows, sources, writers, matrices, runs, words)
+                bring(record, int(site["swizzle"]), told[0], rows, sources, writers, matrices, runs, parts)
             continue
         if site["copies"] == BULK:
             if event == Event.ASYNC_READ:
                 time += 1
                 take_run(record, is_global, told[0], rows)
             elif event == Event.ASYNC_WRITE and not is_global:
-                bring_run(record, told[0], rows, time, sources, writers, matrices, runs, words)
+                bring_run(record, told[0], rows, time, sources, writers, matrices, runs, parts)
             continue
         if event == Event.LOAD and is_global and site["load"] >= 0:
             time += 1
@@ -104,7 +106,7 @@ def follow(records: Array, at: int, tiles: Tiles, time: int) -> tuple[int, int]:
         is_put = is_put or (event == Event.ASYNC_ISSUE and site["copies"] == THREADS)
         if is_put or (event == Event.ASYNC_WRITE and flags & FLAG_ASYNC_PROXY != 0):
             if not is_global:
-                put(record, site, numbers, loaded[warp], times[warp], sources, writers, runs, words)
+                put(record, site, numbers, loaded[warp], times[warp], sources, writers, runs, parts, told[0])
                 time += 1
                 put_rows(record, event, time, matrices)
     return records.shape[0], time
@@ -121,7 +123,7 @@ def take(record: Array, loaded: Array, times: Array, time: int, is_new: bool) ->
 
 
 def put(
-    record: Array, site: Array, numbers: Array, loaded: Array, times: Array, sources: Array, writers: Array, runs: Array, words: Array
+    record: Array, site: Array, numbers: Array, loaded: Array, times: Array, sources: Array, writers: Array, runs: Array, parts: Array, told: Array
 ) -> None:  # fmt: skip
     """Lanes write to units of shared memory."""
     addresses, mask, width = record["addresses"], int(record["mask"]), int(record["width"])
@@ -136,24 +138,15 @@ def put(
             load = int(numbers[k])
             if times[load, lane] > newest:
                 came, newest = int(loaded[load, lane] + site["offset"]), int(times[load, lane])
-        for word in range(address % UNIT // WORD, min(UNIT, address % UNIT + width + WORD - 1) // WORD):
-            words[unit, word] = GOES_ON
-        words[unit, address % UNIT // WORD] = UNKNOWN if width < WORD else came
-        sources[unit] = whole(words[unit])
+        first = address % UNIT // PART
+        for part in range(first + 1, min(UNIT, address % UNIT + width) // PART):
+            parts[unit, part] = GOES_ON
+        parts[unit, first] = UNKNOWN if width < PART else came
+        sources[unit] = came if width == UNIT else IN_PARTS
+        if width != UNIT:
+            told["asks"] = 1
         if address % UNIT == 0:
             writers[unit] = record["site"]
-
-
-def whole(words: Array) -> int:
-    """Where a unit comes from, whose words have been stored one by one or several at once; UNKNOWN if they come from places apart."""
-    first, step = int(words[0]), 0
-    for word in range(1, len(words)):
-        at = int(words[word])
-        if at != GOES_ON:
-            step = step if step != 0 else (at - first) // word
-            if at == UNKNOWN or not 0 < step <= MOST_STEP or at - first != word * step:
-                return UNKNOWN
-    return first if first >= 0 else UNKNOWN
 
 
 def put_rows(record: Array, event: int, time: int, matrices: Array) -> None:
@@ -171,6 +164,13 @@ def put_rows(record: Array, event: int, time: int, matrices: Array) -> None:
                 matrices[unit] = time * LANES + lane
             elif are_rows:  # of rows of two units the second ones are another matrix
                 matrices[unit] = time * LANES + lane % QUAD * width // UNIT * 8 + lane // QUAD
+
+
+def put_unit(parts: Array, came: int) -> None:
+    """A whole unit is written, from one place."""
+    for part in range(1, UNIT // PART):
+        parts[part] = GOES_ON
+    parts[0] = came
 
 
 def take_rows(record: Array, told: Array, rows: Array) -> None:
@@ -197,7 +197,7 @@ def take_rows(record: Array, told: Array, rows: Array) -> None:
 
 
 def bring(
-    record: Array, swizzle: int, told: Array, rows: Array, sources: Array, writers: Array, matrices: Array, runs: Array, words: Array
+    record: Array, swizzle: int, told: Array, rows: Array, sources: Array, writers: Array, matrices: Array, runs: Array, parts: Array
 ) -> None:  # fmt: skip
     """It writes them to shared memory. What lies beyond the edge of the tensor is taken for what would be there."""
     addresses, mask, flags, width = record["addresses"], int(record["mask"]), int(record["flags"]), int(told["width"])
@@ -214,9 +214,10 @@ def bring(
             place = (at ^ (at >> 7 & (1 << swizzle) - 1) * UNIT) - int(told["start"])
             row, column = place // pitch, place % pitch
             sources[at // UNIT], writers[at // UNIT], matrices[at // UNIT] = UNKNOWN, record["site"], 0
-            runs[at // UNIT], words[at // UNIT, 0] = 0, UNKNOWN
+            runs[at // UNIT] = 0
             if is_known and 0 <= row < told["rows"] and rows[row] != UNKNOWN:
                 sources[at // UNIT] = int(rows[row]) + column
+            put_unit(parts[at // UNIT], int(sources[at // UNIT]))
 
 
 def take_run(record: Array, is_global: bool, told: Array, rows: Array) -> None:
@@ -227,7 +228,7 @@ def take_run(record: Array, is_global: bool, told: Array, rows: Array) -> None:
 
 
 def bring_run(
-    record: Array, told: Array, rows: Array, number: int, sources: Array, writers: Array, matrices: Array, runs: Array, words: Array
+    record: Array, told: Array, rows: Array, number: int, sources: Array, writers: Array, matrices: Array, runs: Array, parts: Array
 ) -> None:  # fmt: skip
     """It writes them to shared memory."""
     for lane in range(LANES):
@@ -240,4 +241,47 @@ def bring_run(
                 is_known = told["site"] == record["site"] and told["rows"] != 0
                 sources[at // UNIT] = int(rows[0]) + at - int(told["start"]) if is_known else UNKNOWN
                 writers[at // UNIT], matrices[at // UNIT], runs[at // UNIT] = record["site"], 0, number
-                words[at // UNIT, 0] = UNKNOWN
+                put_unit(parts[at // UNIT], int(sources[at // UNIT]))
+
+
+def settle(tiles: Tiles) -> None:
+    """Look where units come from that have been stored in parts."""
+    if tiles.told[0]["asks"]:
+        tiles.told[0]["asks"] = 0
+        units = np.flatnonzero(tiles.sources == IN_PARTS)
+        tiles.sources[units] = whole(tiles.parts[units])
+
+
+def whole(parts: np.ndarray) -> np.ndarray:
+    """Where units come from, int64 (units,), whose parts, (units, parts), have been stored one by one or several at once; UNKNOWN of those whose parts come
+    from places apart."""
+    first, is_told = parts[:, 0], parts != GOES_ON
+    numbers = np.arange(parts.shape[1])
+    second = np.argmax(is_told[:, 1:], axis=1) + 1  # 1 if there is none
+    step = np.where(
+        is_told[:, 1:].any(axis=1), (np.take_along_axis(parts, second[:, None], 1)[:, 0] - first) // second, 1
+    )
+    is_even = (~is_told | (parts == first[:, None] + step[:, None] * numbers)).all(axis=1)
+    return np.where((first >= 0) & is_even & (step > 0) & (step <= MOST_STEP), first, UNKNOWN)
+
+
+def parts_from(places: np.ndarray, width: int, tiles: Tiles) -> np.ndarray | None:
+    """Where so many bytes at addresses in shared memory come from, of the shape of `places`; None where that is not known of all, or not one place."""
+    units, first = places // UNIT, places % UNIT // PART
+    count = max(1, width // PART)
+    if units.min() < 0 or units.max() >= len(tiles.parts) or (first + count > UNIT // PART).any():
+        return None
+    found = tiles.parts[units, first]
+    for back in range(1, UNIT // PART):
+        goes_on = (found == GOES_ON) & (first >= back)
+        if not goes_on.any():
+            break
+        before = tiles.parts[units, first - back]
+        found = np.where(
+            goes_on & (before >= 0), before + back * PART, np.where(goes_on & (before == UNKNOWN), UNKNOWN, found)
+        )
+    for part in range(1, count):
+        more = tiles.parts[units, first + part]
+        if ((more != GOES_ON) & (more != found + part * PART)).any():
+            return None
+    return None if (found < 0).any() else found + places % PART

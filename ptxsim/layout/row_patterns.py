@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
 ROWS = 8  # of the matrices that ldmatrix and stmatrix move
-UNIT_BITS = 4  # of the number of a byte within a unit
+UNIT = 16  # bytes that change places together, as a rule
+SMALLER = 8, 4  # bytes of pieces of units that some let change places
 LEAST_PITCH = 32  # bytes from one row to the next: units side by side are no rows
 
 
@@ -51,7 +52,11 @@ def differences(rows: int) -> Iterator[tuple[np.ndarray, str]]:
 
 @lru_cache(maxsize=1)
 def _of_a_matrix() -> list[tuple[np.ndarray, str]]:
-    return [(pieces << UNIT_BITS, said) for pieces, said in differences(ROWS) if pieces.any()]
+    return [
+        (pieces * UNIT, f"piece p of row r, of {UNIT} bytes, is {said}")
+        for pieces, said in differences(ROWS)
+        if pieces.any()
+    ]
 
 
 def mixed(places: np.ndarray, came_from: Callable[[np.ndarray], np.ndarray | None]) -> str | None:
@@ -71,6 +76,25 @@ def mixed(places: np.ndarray, came_from: Callable[[np.ndarray], np.ndarray | Non
             ways.append((pitch & -pitch, said))
     # Pitches are multiples of large powers of two; one unit more than that is a diagonal.
     return max(ways, key=lambda way: way[0])[1] if ways else None
+
+
+def mixed_within(places: np.ndarray, came_from: Callable[[np.ndarray, int], np.ndarray | None]) -> str | None:
+    """The same where what changes places is smaller than a unit, so that the rows are no runs of bytes any more. came_from: where pieces of so many
+    bytes belong."""
+    rows = np.arange(ROWS)
+    for size, taken, written in product(SMALLER, PATTERNS, PATTERNS[1:]):
+        straight = places ^ taken.of(rows) * UNIT
+        each = [came_from((straight + piece) ^ written.of(rows) * size, size) for piece in range(0, UNIT, size)]
+        first = each[0]
+        if (
+            first is None
+            or not _pitch(first)
+            or any(found is None or (found != first + n * size).any() for n, found in enumerate(each))
+        ):
+            continue
+        read = f"where units of {UNIT} bytes are at {taken}" if taken != PLAIN else "not swizzled"
+        return f"piece p of row r, of {size} bytes, is at {written} on one side, {read} on the other"
+    return None
 
 
 def pitches(found: np.ndarray) -> np.ndarray:
