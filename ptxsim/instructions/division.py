@@ -15,25 +15,38 @@ from ptxsim.numerics.scalar import F32, F64, double, finish, flush
 _SINGLE: Options = {"rounding": "rn rz rm rp", "type": "f32"}
 
 
-# The operands that the machine's short code takes, by their exponents as they are stored: found on an H200 by the cycles of each of them.
+# The operands that the machine's short code takes, by their exponents as they are stored: found on an H200 by the cycles of each of them. As the
+# routine's code has it, it returns at once for zeros, infinite operands, NaNs and roots of what is negative.
 def _exponent(x: LaneValue) -> LaneValue:
     return lanes.bits(x, "u32") >> 23 & 255
+
+
+def _is_special(x: LaneValue) -> LaneValue:
+    """Zero, infinite or no number."""
+    return (lanes.bits(x, "u32") << 1 == 0) | (_exponent(x) == 255)
+
+
+def _routine(far: LaneValue, early: LaneValue) -> LaneValue:
+    """As facts.detour has it, of lanes that need the routine, and those among them for which it returns at once."""
+    return (lanes.cast(far, "u32") << 1) - lanes.cast(early, "u32")
 
 
 def _far_quotient(a: LaneValue, b: LaneValue) -> LaneValue:
     """Which lanes' quotient, or what leads to it, may be too large or too small for the short code."""
     above, below = _exponent(a), _exponent(b)
     far = (above + 124 < below) | (above > below + 126)
-    return far | (above < 25) | (above > 254) | (below < 2) | (below > 251)
+    far = far | (above < 25) | (above > 254) | (below < 2) | (below > 251)
+    return _routine(far, _is_special(a) | _is_special(b))
 
 
 def _far_reciprocal(a: LaneValue) -> LaneValue:
-    return (_exponent(a) < 1) | (_exponent(a) > 252)
+    return _routine((_exponent(a) < 1) | (_exponent(a) > 252), _is_special(a))
 
 
 def _far_root(a: LaneValue) -> LaneValue:
     word = lanes.bits(a, "u32")
-    return (word < 26 << 23) | (word >= 255 << 23)  # and negative numbers
+    special = (word << 1 == 0) | (word >= 255 << 23)  # and negative numbers
+    return _routine((word < 26 << 23) | special, special)
 
 
 _DOUBLE: Options = {"rounding": "rn rz rm rp", "type": "f64", "facts": Facts(branches=always)}

@@ -194,7 +194,8 @@ class Facts:
     copies: the result is one of the sources as it is, which may be another lane's.
     opaque: its fragments are the instruction's own: registers with them may be used only as what they are (wmma).
     by_lanes: each lane names places in memory of its own.
-    detour: of the operands, which lanes' are outside of what the machine's short code takes, so that their warp calls a routine.
+    detour: of the operands, which lanes' are outside of what the machine's short code takes, so that their warp calls a routine: 2, or 1 where
+    it returns at once; 0 of others.
     control: where it sends its lanes, of branches, calls and returns: the engine itself gives them their effect.
     straight: ends no block though it uses the machine. Native code has a lowering for it, which takes the slow path for a fault, for
     members that are not all there, and where an update depends on what a generic address turns out to be. There the interpreter

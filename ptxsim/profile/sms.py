@@ -10,7 +10,7 @@ import numpy as np
 
 from ptxsim.engine.program.operation import Program
 from ptxsim.profile.model.encode import Code, parameters
-from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST
+from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, DETOUR
 from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.replay_entries import MOST_WARPS, for_replay, in_order, warps_of
 from ptxsim.profile.model.sharing import atomic_rate, copied_first, places_of, reads
@@ -26,18 +26,23 @@ Flags: TypeAlias = tuple[
     np.ndarray, np.ndarray, np.ndarray
 ]  # of a Machine: when each is seen, its line, until when that is busy
 NO_FLAGS = np.zeros(0), np.zeros(0, np.int64), np.zeros(0)
+ROUTINE = 30  # instructions of one that operands need, at least (facts.detour)
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)  # KiB of shared memory an SM can be set to
 
 
 def longest_warps(trace: Trace, program: Program, sms: int) -> np.ndarray:
-    """PTX instructions of the longest warp of each SM, those of spin loops left out."""
+    """Instructions of the longest warp of each SM: PTX, those of spin loops left out, and what operands need besides."""
     spinning = {number for _, body in spin_loops(program) for number in body}
     sizes = np.array([0 if number in spinning else len(block) for number, block in enumerate(program.blocks)], float)
-    blocks = np.flatnonzero(trace.entries["code"] == BLOCK)
+    code = trace.entries["code"].copy()
+    rows = np.flatnonzero((code == BLOCK) | (code == DETOUR))
     found = np.zeros(sms)
-    if len(blocks):
-        warps, which = np.unique(warps_of(trace.entries, blocks), return_inverse=True)
-        np.maximum.at(found, warps // MOST_WARPS % sms, np.bincount(which, sizes[trace.entries["site"][blocks]]))
+    if len(rows):
+        warps, which = np.unique(warps_of(trace.entries, rows), return_inverse=True)
+        blocks = code[rows] == BLOCK
+        work = ROUTINE * trace.entries["cycles"][rows]
+        work[blocks] = sizes[trace.entries["site"][rows[blocks]]]
+        np.maximum.at(found, warps // MOST_WARPS % sms, np.bincount(which, work))
     return found
 
 

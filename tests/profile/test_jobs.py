@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ptxsim.profile.model.jobs import queue_loops
 from tests.profile.kernels import kernel
 
 QUEUE = """.shared .u32 job;
@@ -28,3 +29,20 @@ def test_jobs_go_to_the_cta_that_is_done_first(engine):
 
     alone, shared = cycles(1, 6), cycles(8, 48)
     assert shared == pytest.approx(alone, rel=0.1)
+
+
+COUNTS = """.shared .u32 cells[32]; ld.param.u64 %d0, [place]; mov.u32 %r0, %tid.x; mov.u32 %r1, cells; mov.u32 %r4, 4;
+    more: bar.sync 0; {atomic} add.s32 %r4, %r4, -1; setp.ne.s32 %p0, %r4, 0; @%p0 bra more;
+    st.global.u32 [%d0], %r2;"""
+
+
+@pytest.mark.parametrize(
+    ("atomic", "loops"),
+    [
+        ("atom.global.add.u32 %r2, [%d0], 1;", 1),
+        ("atom.shared.add.u32 %r2, [%r1], 1;", 0),  # a place among the CTA's own
+        ("atom.global.add.u32 %r3, [%d0], 1;", 0),  # nothing takes the result
+    ],
+)
+def test_a_loop_takes_jobs_where_an_atomic_between_ctas_gives_it_a_number(atomic, loops):
+    assert len(queue_loops(kernel(COUNTS.format(atomic=atomic)).program("sm_90a"))) == loops

@@ -139,7 +139,9 @@ def test_a_quotient_of_several_instructions_is_one_turn_of_a_loop(monkeypatch):
 
 @pytest.mark.parametrize("engine", ["compiled", "interpreter"])
 @pytest.mark.parametrize("ptxas", ["recorded", "off"])
-def test_operands_far_apart_take_the_routine(monkeypatch, engine, ptxas):
+@pytest.mark.parametrize("by, way", [(1e-38, 0), (np.inf, 1), (0.0, 1)])
+def test_operands_far_apart_take_the_routine(monkeypatch, engine, ptxas, by, way):
+    """All of it, or where they are zero or infinite what it begins with."""
     if ptxas == "off":
         monkeypatch.setenv("PTXSIM_PTXAS", "off")
         kernel = Module.from_file(DATA / "quotients.ptx").kernel()
@@ -147,9 +149,9 @@ def test_operands_far_apart_take_the_routine(monkeypatch, engine, ptxas):
         kernel = recorded_kernel(monkeypatch, "quotients")
     near, far = (
         kernel.launch(1, 32, [np.zeros(32, np.float32), 16, by], profile=True, checks="none", engine=engine).cycles
-        for by in (3.0, 1e-38)
+        for by in (3.0, by)
     )
-    assert far - near >= 16 * DETOURS["div.rn.f32"] * 0.9
+    assert far - near == pytest.approx(16 * DETOURS["div.rn.f32"][way], rel=0.1)
 
 
 def test_a_vector_read_in_pieces_is_one_turn_of_a_loop_and_reads_its_lines_anew(monkeypatch):
@@ -185,3 +187,29 @@ def read_resources_of(said):
     found = Listing()
     read_resources(said, "sum_loop", found)
     return found.registers
+
+
+@pytest.mark.parametrize("first, second", [(0, 0), (1, 0), (0, 1), (1, 1)])
+def test_what_has_moved_before_a_branch_runs_once(monkeypatch, first, second):
+    """Loads and comparisons of both words stand before the first branch; what follows each branch, on its own."""
+    kernel = recorded_kernel(monkeypatch, "picked_counts")
+    turns = 4
+    values = np.tile(np.repeat(np.array([first, second], np.uint32), 32), turns)
+    cycles = kernel.launch(1, 32, [values, np.zeros(32, np.uint32), 1, turns], profile=True, checks="none").cycles
+    assert cycles.assembled == 1
+    assert cycles.issued == 18 + 4 + turns * (17 + 4 * first + 4 * second)
+    assert cycles.memory["l1_sectors"] == turns * 2 * 4
+
+
+@pytest.mark.parametrize("mark", [20, 12])
+def test_what_a_slow_path_parts_is_one_block_whatever_mark_its_begin_has(monkeypatch, mark):
+    """BSSY has the quotient's mark, or as in long kernels that of the branch before."""
+    kernel = recorded_kernel(monkeypatch, "last_quotient")
+    said, listing = machine.assembled("", "")
+    own = "line 20\n        /*00f0*/                   BSSY"
+    assert own in listing
+    there = said, listing.replace(own, own.replace("20", str(mark), 1))
+    monkeypatch.setattr(machine, "assembled", lambda text, target: there)
+    arrays = np.ones(96, np.float32), np.zeros(96, np.float32)
+    even, odd = (kernel.launch(1, 32, [*arrays, n], profile=True, checks="none").cycles for n in (2, 3))
+    assert (even.issued, odd.issued) == (10, 10 + 17 + 5)

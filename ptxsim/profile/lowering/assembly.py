@@ -96,7 +96,8 @@ class Assembly(Fusion):
             return made
         begin, end_ = MachineOp("branch", (), (), op.site), MachineOp("branch", (), (), op.site)
         check = MachineOp("branch", (), made[0].writes, op.site, Kind.CHECK)
-        check.detour = DETOURS[name] if op.facts.detour is not None else 0.0
+        if op.facts.detour is not None:
+            check.detour, check.detour_early = DETOURS[name]
         return [begin, *made, check, end_]
 
 

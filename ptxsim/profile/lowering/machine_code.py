@@ -98,6 +98,7 @@ class MachineOp:
     again: bool = False  # reads more of the vectors of which the access before it, of the same site, has read elements
     converges: bool = False  # lanes of the warp meet again here
     detour: float = 0.0  # cycles more for the warp where the operands need a routine
+    detour_early: float = 0.0  # and where that returns at once
 
 
 @dataclass(slots=True)

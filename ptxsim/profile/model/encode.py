@@ -29,7 +29,7 @@ OP = record(
         ("last_of_site", "?"), ("bypass", "?"), ("again", "?"),
         ("stall", "i4"),  # of the assembler's code; 0 where registers say what waits for what
         ("write_barrier", "i4"), ("read_barrier", "i4"),  # the registers that stand for them, or -1
-        ("moved", "?"), ("remote", "?"), ("is_own", "?"), ("guarded", "?"), ("stores", "?"), ("detour", "f8"), ("converges", "?"), ("constant", "i4"),  # line of 64 bytes, 0 for none
+        ("moved", "?"), ("remote", "?"), ("is_own", "?"), ("guarded", "?"), ("stores", "?"), ("detour", "f8"), ("detour_early", "f8"), ("converges", "?"), ("constant", "i4"),  # line of 64 bytes, 0 for none
         ("even", "i4"), ("odd", "i4"), ("all_even", "i4"), ("all_odd", "i4"),  # registers it reads, by bank: of its warp, and those kept for reuse, too
     )  # fmt: skip
 # Candidates: segments that it may begin; none: it runs as part of those before.
@@ -96,7 +96,7 @@ def encode(machine: MachineProgram, source: Sequence[Op], figures: Figures) -> C
                 scale * (unit.cost if op.cost is None else op.cost), op.site, op.amount, op.bytes, _REASON.get(op.unit, WAIT),
                 op.address if op.stall else address,
                 reads, writes, guards, len(registers), last.get(op.site) == i, op.site in bypassing, op.again,
-                op.stall, *(machine.slots - BARRIERS + k if k >= 0 else -1 for k in (op.write_barrier, op.read_barrier)), op.moved, op.unit == "remote", op.space in ("spill", "shared code"), op.guarded or bool(op.predicates), op.stores, op.detour, op.converges, op.constant, *op.reading,
+                op.stall, *(machine.slots - BARRIERS + k if k >= 0 else -1 for k in (op.write_barrier, op.read_barrier)), op.moved, op.unit == "remote", op.space in ("spill", "shared code"), op.guarded or bool(op.predicates), op.stores, op.detour, op.detour_early, op.converges, op.constant, *op.reading,
             ))  # fmt: skip
             address += 16 * (op.kind != Kind.COPY)
     blocks = np.zeros(len(machine.blocks), BLOCK)

@@ -11,7 +11,10 @@ ENTRY = record(
     ("warp", "<i4"),
     ("code", "<i4"),
     ("site", "<i4"),  # of a BLOCK: its number
-    ("cycles", "<f4"),  # of the SM's data path, or tensor core; of a BULK: bytes; of a MATCH: different values
+    (
+        "cycles",
+        "<f4",
+    ),  # of the SM's data path, or tensor core; of a BULK: bytes; of a MATCH: different values; of a DETOUR: facts.detour
     ("width", "<i4"),  # of a TENSOR: cycles more until the result is there
     # Lines of an access outside shared memory: lines[first : first + count]. Of a TENSOR: multiplications and additions.
     ("first", "<i8"),

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.def_use import reads, writes
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import AccessKind, Mechanism
 from ptxsim.profile.model.entries import ARRIVE, BLOCK, LEAVE, WAIT
@@ -20,21 +21,24 @@ OWN = 16  # numbers of barriers below are of one CTA
 
 @fact
 def queue_loops(program: Program) -> tuple[int, ...]:
-    """Heads of loops that begin with a job from a queue: an atomic whose result is used, and a barrier at which the CTA hears of it.
+    """Heads of loops that begin with a job from a queue: an atomic on memory that CTAs share, whose result is used, and a barrier at which the CTA hears of it.
     None where CTAs wait for each other too, so that it matters when each has its job."""
     if spin_loops(program):
         return ()
     graph, found = control_flow(program), set()
+    used = {slot for op in program.ops for slot in reads(op)}
     for head, tail in graph.back_edges:
         if head in graph.dominators[tail]:
             ops = [op for number in graph.loop_body(head, tail) for op in program.blocks[number]]
-            if any(map(_draws, ops)) and any(map(_is_barrier, ops)):
+            if any(_draws(op, used) for op in ops) and any(map(_is_barrier, ops)):
                 found.add(head)
     return tuple(sorted(found))
 
 
-def _draws(op: Op) -> bool:
-    return bool(op.destinations) and any(access.kind is AccessKind.ATOMIC and access.writes for access in op.accesses)
+def _draws(op: Op, used: set[int]) -> bool:
+    """Whether an operation takes a number that is no other CTA's then; used: registers that something reads."""
+    shared = any(a.kind is AccessKind.ATOMIC and a.writes and a.space in ("global", None) for a in op.accesses)
+    return shared and any(slot in used for slot in writes(op))
 
 
 def _is_barrier(op: Op) -> bool:

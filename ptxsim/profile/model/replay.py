@@ -104,8 +104,10 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
             follow, why = max(follow, m.state[0].stayed), NO_INSTRUCTION
     else:
         follow, why = groups(m, p, w, i, now)
-    if m.ops[i].detour > 0 and detours(m, w, i):
-        follow, why = max(follow, now + m.ops[i].detour), BRANCH
+    if m.ops[i].detour > 0:
+        way = detours(m, w, i)
+        if way > 0:
+            follow, why = max(follow, now + (m.ops[i].detour if way > 1 else m.ops[i].detour_early)), BRANCH
     if m.ops[i].constant > 0:
         own = m.ops[i].pipe == Pipe.ADU  # LDC has a cache of its own
         if own and m.ops[i].constant == 1:  # where the stack is, which every kernel reads first

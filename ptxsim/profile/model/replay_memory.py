@@ -280,13 +280,13 @@ def shuffle(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
     return float(begin + m.ops[i].latency)
 
 
-def detours(m: Machine, w: int, i: int) -> bool:
-    """Whether the operands of an operation needed a routine, by its next record of that."""
+def detours(m: Machine, w: int, i: int) -> float:
+    """Whether the operands of an operation needed a routine, by its next record of that: as facts.detour says it."""
     for q in range(first_entry(m, w), m.warps[w].next):
         if not m.used[q] and m.entries[q].code == DETOUR and m.entries[q].site == m.ops[i].site:
             m.used[q] = True
-            return True
-    return False
+            return float(m.entries[q].cycles)
+    return 0.0
 
 
 def matched(m: Machine, w: int, i: int) -> float:

@@ -145,8 +145,9 @@ class Tracer(Observer):
         self._objects(records, entries)
         entries["object"][blocks] = records["mask"][blocks]
         detours = np.flatnonzero(event == Event.DETOUR)
-        taken = (records["addresses"][detours] != 0) & word_mask(records["mask"][detours])
-        entries["code"][detours[taken.any(axis=1)]] = DETOUR
+        way = np.where(word_mask(records["mask"][detours]), records["addresses"][detours], 0).max(axis=1, initial=0)
+        entries["code"][detours[way > 0]] = DETOUR
+        entries["cycles"][detours] = way
         work = np.flatnonzero(event == Event.TENSOR_WORK)
         if len(work):
             loads = records["addresses"][work][:, : len(Load._fields)]

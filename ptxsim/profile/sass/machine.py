@@ -117,12 +117,12 @@ def _from_lowering(lowered: MachineProgram) -> tuple[dict[int, list[MachineOp]],
 
 def _mark_detours(segments: list[Segment], lowered: MachineProgram) -> None:
     """Operations that may need a routine wait for it where they find out: at the check, or else at the function's approximation."""
-    cycles = {op.site: op.detour for block in lowered.blocks for op in block.ops if op.detour}
+    cycles = {op.site: (op.detour, op.detour_early) for block in lowered.blocks for op in block.ops if op.detour}
     ops = [op for segment in segments for op in segment.ops if op.site in cycles]
     checked = {op.site for op in ops if op.unit == "check"}
     for op in ops:
         if op.unit == ("check" if op.site in checked else "mufu"):
-            op.detour = cycles[op.site]
+            op.detour, op.detour_early = cycles[op.site]
 
 
 def _chains(matching: Matching) -> list[list[Block]]:

@@ -175,6 +175,8 @@ class Matching:
             block.loose = set(block.covers) - firm
             block.covers.update(dict.fromkeys(block.loose, 1))
         self._leave_moved()
+        self._leave_ahead()
+        self._leave_strays(anchors)
         self._settle_rest()
 
     def _leave_moved(self) -> None:
@@ -189,6 +191,41 @@ class Matching:
                 if any(not here & sites for sites in own.get(number, ())):
                     block.loose.discard(number)
                     del block.covers[number]
+
+    def _leave_ahead(self) -> None:
+        """What a block has of a PTX block has been moved ahead, loads too, where that one's own branch ends a block that is tied to none: that one
+        is the PTX block, after all that may run in between."""
+        ends = {part[-1].site: number for number, part in enumerate(self.program.blocks) if part}
+        rest: dict[int, list[Block]] = {}
+        for block in self.blocks:
+            last = block.instructions[-1]
+            if not block.covers and last.base == "BRA" and self.site(last) in ends:
+                rest.setdefault(ends[self.site(last)], []).append(block)
+        for block in self.blocks:
+            home = self.home(block)
+            for number in sorted(set(block.covers) & set(rest) - {home}):
+                here = self._sites_of(block, number)
+                if home in block.covers and not any(here & self._sites_of(other, number) for other in rest[number]):
+                    block.loose.discard(number)
+                    del block.covers[number]
+                    for other in rest[number]:
+                        other.covers[number] = 1
+
+    def _leave_strays(self, anchors: list[Counter[int]]) -> None:
+        """A block that has no anchor, and most of it from a PTX block that it is not tied to, is not what another block has the branch of."""
+        for block, own in zip(self.blocks, anchors):
+            if self.home(block) not in block.covers and not any(self.block_of[s] in block.covers for s in own):
+                for number in sorted(block.covers):
+                    branch = self.program.blocks[number][-1].site
+                    if any(
+                        self.site(i) == branch
+                        for b in self.blocks
+                        if b is not block
+                        for i in b.instructions
+                        if i.base in ENDS
+                    ):
+                        block.loose.discard(number)
+                        del block.covers[number]
 
     def _sites_of(self, block: Block, number: int) -> set[int]:
         """PTX instructions of a PTX block that a block of machine code has something of."""
