@@ -10,7 +10,8 @@ import ptxsim
 
 A, C = 1 + 2.0**-12, -(1 + 2.0**-11)
 FUSED = 2.0**-24
-START = f"mov.f32 %f1, {A}; mov.f32 %f2, {A}; mov.f32 %f3, {C}; mov.f32 %f4, {C};"
+GIVEN = {"%f1": A, "%f2": A, "%f3": C, "%f4": C}
+CONSTANT = f"mov.f32 %f2, {A};"
 DECLARE = ".reg .b32 %a; .reg .f32 %f<12>; .reg .pred %p<2>;"
 
 CASES = {  # statements -> which registers hold a fused sum
@@ -37,6 +38,40 @@ CASES = {  # statements -> which registers hold a fused sum
     "mul.f32 %f5,%f1,%f2; div.full.f32 %f9,%f1,%f2; add.f32 %f6,%f5,%f3;": {"%f6": True},
     "mov.u32 %a,7; mul.f32 %f5,%f1,%f2; div.s32 %a,%a,%a; add.f32 %f6,%f5,%f3;": {"%f6": False},
     "mov.u32 %a,7; mul.f32 %f5,%f1,%f2; div.u32 %a,%a,%a; add.f32 %f6,%f5,%f3;": {"%f6": True},
+    # Products with a constant, which goes through mov, are computed where they are used.
+    CONSTANT + "setp.ne.f32 %p1,%f1,%f2; mul.f32 %f5,%f1,%f2; @%p1 exit; add.f32 %f6,%f5,%f3;": {"%f6": True},
+    CONSTANT + "mul.f32 %f5,%f1,%f2; sqrt.rn.f32 %f9,%f1; add.f32 %f6,%f5,%f3;": {"%f6": True},
+    CONSTANT
+    + "setp.eq.f32 %p1,%f1,%f2; mul.f32 %f5,%f1,%f2; @!%p1 bra L; add.f32 %f6,%f5,%f3; L: add.f32 %f7,%f5,%f4;": {
+        "%f6": True,
+        "%f7": True,
+    },
+    CONSTANT + "setp.eq.f32 %p1,%f1,%f2; mul.f32 %f5,%f1,%f2; @!%p1 bra L; neg.f32 %f8,%f5; sub.f32 %f6,%f3,%f8; L:": {
+        "%f6": True
+    },
+    CONSTANT + "setp.eq.f32 %p1,%f1,%f2; mul.f32 %f5,%f1,%f2; mov.f32 %f1,%f4; @!%p1 bra L; add.f32 %f6,%f5,%f3; L:": {
+        "%f6": True
+    },
+    CONSTANT
+    + "setp.eq.f32 %p1,%f1,%f2; mul.f32 %f5,%f1,%f2; @!%p1 bra L; max.f32 %f7,%f5,%f4; L: add.f32 %f6,%f5,%f3;": {
+        "%f6": False
+    },
+    # ... unless another value may have come, or the product's loop has been left.
+    CONSTANT + "setp.ne.f32 %p1,%f1,%f2; mul.f32 %f5,%f1,%f2; @!%p1 bra L; mov.f32 %f5,%f4; L: add.f32 %f6,%f5,%f3;": {
+        "%f6": False
+    },
+    CONSTANT
+    + "mov.u32 %a,2; L: mul.f32 %f5,%f1,%f2; sub.u32 %a,%a,1; setp.ne.u32 %p1,%a,0; @%p1 bra L; add.f32 %f6,%f5,%f3;": {
+        "%f6": False
+    },
+    CONSTANT
+    + "mov.u32 %a,2; mul.f32 %f5,%f1,%f2; L: add.f32 %f6,%f5,%f3; sub.u32 %a,%a,1; setp.ne.u32 %p1,%a,0; @%p1 bra L;": {
+        "%f6": True
+    },
+    CONSTANT
+    + "mov.u32 %a,2; mov.f32 %f5,%f1; L: add.f32 %f6,%f5,%f3; mul.f32 %f5,%f1,%f2; sub.u32 %a,%a,1; setp.ne.u32 %p1,%a,0; @%p1 bra L;": {
+        "%f6": False
+    },
     # neg.ftz is a sum of its own where it is subtracted.
     "mul.ftz.f32 %f5,%f1,%f2; neg.ftz.f32 %f9,%f5; sub.ftz.f32 %f6,%f3,%f9;": {"%f6": False},
 }
@@ -44,7 +79,8 @@ CASES = {  # statements -> which registers hold a fused sum
 
 @pytest.mark.parametrize("text", CASES)
 def test_as_the_assembler_fuses(text, engine):
-    s = ptxsim.snippet(DECLARE + START + text, shared=np.zeros(4, np.float32), engine=engine)
+    given = {name: np.full(32, value, np.float32) for name, value in GIVEN.items()}
+    s = ptxsim.snippet(DECLARE + text, registers=given, shared=np.zeros(4, np.float32), engine=engine)
     for register, fused in CASES[text].items():
         value = float(s.registers[register].view("f4")[0])
         assert (value == FUSED) if fused else (value != FUSED), value
@@ -69,6 +105,17 @@ def test_a_sum_of_two_products_takes_one(text, factors, engine):
     second = (wide[2] * wide[3] + (f1 * f2).astype(np.float64)).astype(np.float32)
     assert (first != second).any()
     assert np.array_equal(s.registers["%f6"].view("f4"), first if factors == "first" else second)
+
+
+def test_a_product_is_fused_until_another_takes_one_of_its_sums(engine):
+    """Two products that are used often: %f8 takes %f7 itself and %f5 rounded, %f6 before it still takes %f5 itself."""
+    text = "mul.f32 %f5,%f1,%f2; add.f32 %f6,%f3,%f5; mul.f32 %f7,%f3,%f4; add.f32 %f8,%f7,%f5; add.f32 %f9,%f7,%f8;"
+    rng = np.random.default_rng(5)
+    f1, f2, f3, f4 = rng.standard_normal((4, 32)).astype(np.float32)
+    s = ptxsim.snippet(DECLARE + text, registers={"%f1": f1, "%f2": f2, "%f3": f3, "%f4": f4}, engine=engine)
+    a, b, c, d = (x.astype(np.float64) for x in (f1, f2, f3, f4))
+    assert np.array_equal(s.registers["%f6"].view("f4"), (a * b + c).astype(np.float32))
+    assert np.array_equal(s.registers["%f8"].view("f4"), (c * d + (f1 * f2)).astype(np.float32))
 
 
 @pytest.mark.parametrize("operation", ["add", "sub"])

@@ -3,22 +3,23 @@
 Read from the machine code of ptxas 13.0 for sm_90, and judged by the bits of an H200 (tools/data/programs): mul without rounding modifier,
 saturation or guard, whose result is used by add and sub without rounding modifier alone (same type, same .ftz, the product in one
 operand), all in one stretch of straight-line code, disappears into them; so does the product with the reciprocal that div.approx and
-div.full end with. What ptxas makes branches of (facts.branches) ends a stretch. Copies by mov and neg are looked through, what nobody
-uses is no use, and values count, not registers: a factor may be overwritten before the sum. A sum of two products takes the first
-operand's, but one that is used once goes before one that is used often. ptxsim keeps the multiplication itself, so that counts stay
-those of the text.
+div.full end with. What ptxas makes branches of (facts.branches) ends a stretch. Products with a constant go further
+(engine.analysis.constant_products). Copies by mov and neg are looked through, what nobody uses is no use, and values count, not
+registers: a factor may be overwritten before the sum. A sum of two products takes the first operand's, but one that is used once goes
+before one that is used often. ptxsim keeps the multiplication itself, so that counts stay those of the text.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from ptxsim.engine.analysis.constant_products import loop_of, on_every_way, with_constants
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import has_effect, slots_of
-from ptxsim.engine.analysis.liveness import kills, live_out, uses
+from ptxsim.engine.analysis.liveness import kills, live_before, live_out, seen_by_others, uses
 from ptxsim.engine.program.operand import Operand, Register
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.instructions.contraction import FUSED
@@ -29,24 +30,29 @@ from ptxsim.types import TYPES
 
 def contract(program: Program) -> None:
     """Replace add and sub operations of the program that ptxas would fuse with a multiplication."""
-    products = {id(op) for op in program.ops if _is_product(op)}
+    products = {id(op): op for op in program.ops if _is_product(op)}
     if not products:
         return
-    found = [(blocks, [op for number in blocks for op in program.blocks[number]]) for blocks in _stretches(program)]
-    found = [(blocks, ops) for blocks, ops in found if _may_fuse(ops, products)]
+    sinking = with_constants(program, products.values())
+    found = [(blocks, [op for number in blocks for op in program.blocks[number]]) for blocks in _runs(program)]
+    if not sinking:
+        found = [(blocks, ops) for blocks, ops in found if _may_fuse(ops, products)]
     if not found:
         return
     live = live_out(program)
     # Where nothing is stored, registers are what is wanted (snippets).
     stores = any(access.writes for op in program.ops for access in op.accesses)
+    stretches = {}
     for blocks, ops in found:
         after = live[blocks[-1]]
-        dead = _dead(ops, after) if stores else set()
-        values = _Stretch(ops, products, after, dead).values
-        _fuse(program, ops, [value for value in values if value.sums and not value.is_computed])
+        stretches[blocks[0]] = _Stretch(blocks[-1], _wanted(ops, after) if stores else ops, after)
+    _fuse(
+        program,
+        [value for value in _values(program, stretches, products, sinking) if value.sums and not value.is_computed],
+    )
 
 
-def _stretches(program: Program) -> Iterator[list[int]]:
+def _runs(program: Program) -> Iterator[list[int]]:
     """Runs of blocks that are entered at the top and left at the bottom only."""
     joins = control_flow(program).joins
     run: list[int] = []
@@ -62,7 +68,7 @@ def _stretches(program: Program) -> Iterator[list[int]]:
         yield run
 
 
-def _may_fuse(ops: list[Op], products: set[int]) -> bool:
+def _may_fuse(ops: list[Op], products: Collection[int]) -> bool:
     """Whether a sum comes after a product of its type: all else is not worth looking at."""
     multiplied = set[object]()
     for op in ops:
@@ -90,35 +96,60 @@ def _slot(operand: Operand | None) -> int | None:
     return operand.slot if isinstance(operand, Register) and not operand.sink else None
 
 
+def _wanted(ops: list[Op], after: set[int]) -> list[Op]:
+    """Operations without those of which nothing is wanted: ptxas has removed them by then. `after`: registers wanted after them."""
+    found, wanted = [], set(after)
+    for op in reversed(ops):
+        if not wanted.isdisjoint(slots_of(op.destinations)) or has_effect(op):
+            found.append(op)
+            wanted.difference_update(kills(op))
+            wanted.update(uses(op))
+    return found[::-1]
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """Straight-line code: its last block, its operations, registers wanted after it."""
+
+    last: int
+    ops: list[Op]
+    after: set[int]
+
+
 @dataclass(slots=True)
 class _Sum:
     """A sum that uses a product, or a copy of it, as one of its operands."""
 
-    place: int  # in the stretch
+    op: Op
     operand: int
     is_negated: bool  # by neg, before
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Value:
     """What a product leaves in its register, and in copies of it, until other values are there."""
 
     product: Op
-    factors: dict[int, int]  # registers that are multiplied, and how often each had been written by then
+    goes_on: bool = False  # whether it is the same wherever it is used, a product with a constant
+    loop: set[int] | None = None  # where it goes on to, if not everywhere
+    factors: dict[int, int] = field(
+        default_factory=dict
+    )  # registers that are multiplied, and how often each had been written
+    home: object = None  # the stretch that it is in
     sums: list[_Sum] = field(default_factory=list)
     is_computed: bool = False  # something else needs the rounded product
     outlives_factors: bool = False  # a factor is overwritten before the last sum, or no register of the program has it
 
     @property
-    def is_packed(self) -> bool:
-        return TYPES[str(self.product.bound.modifiers["type"])].element is not None
+    def type(self) -> str:
+        return str(self.product.bound.modifiers["type"])
 
-    def fuse(self, program: Program, ops: list[Op], sums: Iterable[_Sum]) -> None:
+    def fuse(self, program: Program, sums: Iterable[_Sum]) -> None:
         """Make sums of it those of the product itself."""
         product = self.product
         factors = _keep_factors(program, product) if self.outlives_factors else product.sources
         for use in sums:
-            op = ops[use.place]
+            op = use.op
             is_difference = op.facts.operators == ("-",)
             signs = use.is_negated ^ (is_difference and use.operand == 1), is_difference and use.operand == 0
             definition = with_effect(FUSED[str(op.bound.modifiers["type"])][signs], op.facts)
@@ -126,20 +157,7 @@ class _Value:
             op.definition, op.sources = definition, (*factors, op.sources[1 - use.operand])
 
 
-def _dead(ops: list[Op], after: set[int]) -> set[int]:
-    """Places of operations of which nothing is wanted: ptxas has removed them by then. `after`: registers wanted after the stretch."""
-    dead, wanted = set(), set(after)
-    for place in range(len(ops) - 1, -1, -1):
-        op = ops[place]
-        if wanted.isdisjoint(slots_of(op.destinations)) and not has_effect(op):
-            dead.add(place)
-        else:
-            wanted.difference_update(kills(op))
-            wanted.update(uses(op))
-    return dead
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Copy:
     """A register that holds a product, or its negative."""
 
@@ -148,31 +166,87 @@ class _Copy:
     is_flushed: bool = False  # by neg.ftz, which makes sums of products negative, and stands for itself otherwise
 
 
-class _Stretch:
-    """The products of straight-line code, with what becomes of them. `after`: registers wanted after it."""
+def _values(
+    program: Program, stretches: Mapping[int, _Stretch], products: Collection[int], sinking: Iterable[Op]
+) -> list[_Value]:
+    """The products with what becomes of them. Stretches by the block that each begins with; sinking: products with a constant."""
+    sunk = _sunk(program, sinking)
+    come = _coming(program, stretches, products, sunk) if sunk else {}
+    for value in sunk.values():
+        value.sums, value.is_computed = [], False
+    found = list(sunk.values())
+    for begin, stretch in stretches.items():
+        walk = _Walk(stretch.ops, products, sunk, dict(come.get(begin, {})))
+        found += walk.values
+        lost = set(stretch.after)
+        if walk.held and sunk:
+            lost -= _handed_on(program, stretch, walk.held, come)
+        for slot, value in walk.all():
+            value.is_computed |= slot in lost
+    return found
 
-    def __init__(self, ops: list[Op], products: set[int], after: set[int], dead: set[int]):
-        self.values: list[_Value] = []
-        self.held: dict[int, _Copy] = {}
+
+def _sunk(program: Program, sinking: Iterable[Op]) -> dict[int, _Value]:
+    block_of = {id(op): number for number, block in enumerate(program.blocks) for op in block}
+    graph = control_flow(program)
+    return {id(op): _Value(op, goes_on=True, loop=loop_of(graph, block_of[id(op)])) for op in sinking}
+
+
+Coming = dict[int, dict[int, _Copy]]  # by block and register
+
+
+def _coming(
+    program: Program, stretches: Mapping[int, _Stretch], products: Collection[int], sunk: Mapping[int, _Value]
+) -> Coming:
+    """The copies of products with constants that are there where stretches begin, whichever way led there."""
+
+    def pass_through(begin: int, held: dict[int, _Copy]) -> dict[int, _Copy]:
+        walk = _Walk(stretches[begin].ops, products, sunk, held)
+        return {slot: copy for slot, copy in walk.held.items() if copy.value.goes_on}
+
+    def may_enter(copy: _Copy, block: int) -> bool:
+        return copy.value.loop is None or block in copy.value.loop
+
+    return on_every_way(program, {begin: s.last for begin, s in stretches.items()}, pass_through, may_enter)
+
+
+def _handed_on(program: Program, stretch: _Stretch, held: Mapping[int, _Copy], come: Coming) -> set[int]:
+    """Registers whose products all blocks that may follow a stretch have of it, if they want them."""
+    found = {slot for slot in held if held[slot].value.goes_on} - seen_by_others(program)
+    live = live_out(program) if found else []
+    for block in control_flow(program).successors[stretch.last]:
+        wanted = (live_before(program.blocks[block], live[block], set()) or [live[block]])[0] if found else set()
+        found -= {slot for slot in found & wanted if come.get(block, {}).get(slot) != held[slot]}
+    return found
+
+
+class _Walk:
+    """Products on the way through straight-line code. held: the copies that are there at its beginning, then those at its end."""
+
+    def __init__(
+        self, ops: Iterable[Op], products: Collection[int], sunk: Mapping[int, _Value], held: dict[int, _Copy]
+    ):
+        self.values: list[_Value] = []  # of products without a constant
+        self.held = held
         self._lost: dict[int, _Value] = {}  # registers with products from before a branch of the assembler's own
+        self._sunk = sunk
         self._written = Counter[int]()
-        for place, op in enumerate(ops):
+        for op in ops:
             is_product = id(op) in products
-            if place not in dead and (is_product or self.held or self._lost):
-                self._execute(place, op, is_product)
-        for slot, value in self._all():
-            value.is_computed |= slot in after
+            if is_product or self.held or self._lost:
+                self._execute(op, is_product)
 
-    def _all(self) -> Iterator[tuple[int, _Value]]:
+    def all(self) -> Iterator[tuple[int, _Value]]:
+        """Registers with the products that they have."""
         yield from self._lost.items()
         for slot, copy in self.held.items():
             yield slot, copy.value
 
-    def _execute(self, place: int, op: Op, is_product: bool) -> None:
+    def _execute(self, op: Op, is_product: bool) -> None:
         used = set(uses(op))
         copy = _copied(op, self.held) if not used.isdisjoint(self.held) else None
         if copy is None:
-            self._use(place, op, used)
+            self._use(op, used)
         factors = {slot: self._written[slot] for slot in slots_of(op.sources)} if is_product else {}
         for slot in slots_of(op.destinations):
             self._written[slot] += 1
@@ -180,17 +254,23 @@ class _Stretch:
                 self.held.pop(slot).value.is_computed |= slot not in kills(op)
             self._lost.pop(slot, None)
         if op.facts.branches is not None and op.facts.branches(op.words):
-            self._lost.update(self._all())
-            self.held.clear()
+            self._lost.update((slot, value) for slot, value in self.all() if not value.goes_on)
+            self.held = {slot: copy for slot, copy in self.held.items() if copy.value.goes_on}
         into = _slot(op.destinations[0]) if op.destinations else None
         if into is not None and copy is not None:
             self.held[into] = copy
         elif into is not None and is_product:
-            value = _Value(op, factors, outlives_factors=op.facts.operators != ("*",))
-            self.values.append(value)
-            self.held[into] = _Copy(value)
+            self.held[into] = _Copy(self._made(op, factors))
 
-    def _use(self, place: int, op: Op, used: set[int]) -> None:
+    def _made(self, op: Op, factors: dict[int, int]) -> _Value:
+        value = self._sunk.get(id(op))
+        if value is None:
+            value = _Value(op, outlives_factors=op.facts.operators != ("*",))
+            self.values.append(value)
+        value.factors, value.home = factors, self
+        return value
+
+    def _use(self, op: Op, used: set[int]) -> None:
         for slot in used & self._lost.keys():
             self._lost[slot].is_computed = True
         if used.isdisjoint(self.held):
@@ -206,8 +286,10 @@ class _Stretch:
             if not takes or (copy.is_flushed and mine[0] == 1 and op.facts.operators == ("-",)):
                 value.is_computed = True
                 continue
-            value.sums.append(_Sum(place, mine[0], copy.is_negated))
-            value.outlives_factors |= any(self._written[factor] > count for factor, count in value.factors.items())
+            value.sums.append(_Sum(op, mine[0], copy.is_negated))
+            value.outlives_factors |= value.home is not self or any(
+                self._written[factor] > count for factor, count in value.factors.items()
+            )
 
 
 def _copied(op: Op, held: dict[int, _Copy]) -> _Copy | None:
@@ -240,43 +322,44 @@ def _takes(op: Op, product: Op, held: Collection[int]) -> bool:
     )
 
 
-def _fuse(program: Program, ops: list[Op], values: list[_Value]) -> None:
-    """Sums take products that are used once, the first operand's before the second's; then those used often, if all agree."""
-    packed = [value for value in values if value.is_packed]
+def _fuse(program: Program, values: list[_Value]) -> None:
+    """Sums take products that are used once, the first operand's before the second's; then those used often that none of their sums
+    has left for one of these. Where values are packed, both kinds in the order of the text."""
+    packed = [value for value in values if _is_packed(value.type)]
     if packed:
-        _fuse_packed(program, ops, packed)
-        values = [value for value in values if not value.is_packed]
-    taken: set[int] = set()
-    once: dict[int, list[_Value]] = {value.sums[0].place: [] for value in values if len(value.sums) == 1}
+        _fuse_in_order(program, packed)
+        values = [value for value in values if not _is_packed(value.type)]
+    once: dict[int, list[_Value]] = {value.sums[0].op.site: [] for value in values if len(value.sums) == 1}
     for value in values:
         if len(value.sums) == 1:
-            once[value.sums[0].place].append(value)
-    for place, candidates in once.items():
+            once[value.sums[0].op.site].append(value)
+    for candidates in once.values():
         first = min(candidates, key=lambda value: value.sums[0].operand)
-        first.fuse(program, ops, first.sums)
-        taken.add(place)
-    for value in values:
-        if len(value.sums) > 1 and not any(use.place in taken for use in value.sums):
-            value.fuse(program, ops, value.sums)
-            taken.update(use.place for use in value.sums)
+        first.fuse(program, first.sums)
+    often = [value for value in values if len(value.sums) > 1 and not any(use.op.site in once for use in value.sums)]
+    _fuse_in_order(program, often)
 
 
-def _fuse_packed(program: Program, ops: list[Op], values: list[_Value]) -> None:
-    """Packed sums take theirs in the order of the text: a product is fused until a sum takes another one, and needs it rounded."""
+def _is_packed(type: str) -> bool:
+    return TYPES[type].element is not None
+
+
+def _fuse_in_order(program: Program, values: list[_Value]) -> None:
+    """Sums take theirs in the order of the text: a product is fused until a sum takes another one, and needs it rounded."""
     uses = sorted(
-        (use.place, len(value.sums) > 1, use.operand, n) for n, value in enumerate(values) for use in value.sums
+        (use.op.site, len(value.sums) > 1, use.operand, n) for n, value in enumerate(values) for use in value.sums
     )
     chosen: list[list[_Sum]] = [[] for _ in values]
     rounded, taken = set[int](), set[int]()
-    for place, _, operand, n in uses:
-        if place in taken:
+    for site, _, operand, n in uses:
+        if site in taken:
             rounded.add(n)
         elif n not in rounded:
-            taken.add(place)
-            chosen[n] += [use for use in values[n].sums if use.place == place and use.operand == operand]
+            taken.add(site)
+            chosen[n] += [use for use in values[n].sums if use.op.site == site and use.operand == operand]
     for value, sums in zip(values, chosen, strict=True):
         if sums:
-            value.fuse(program, ops, sums)
+            value.fuse(program, sums)
 
 
 def _keep_factors(program: Program, product: Op) -> tuple[Operand, ...]:
