@@ -213,3 +213,10 @@ def test_what_a_slow_path_parts_is_one_block_whatever_mark_its_begin_has(monkeyp
     arrays = np.ones(96, np.float32), np.zeros(96, np.float32)
     even, odd = (kernel.launch(1, 32, [*arrays, n], profile=True, checks="none").cycles for n in (2, 3))
     assert (even.issued, odd.issued) == (10, 10 + 17 + 5)
+
+
+def test_a_load_that_ptxas_makes_after_a_branch_is_made(monkeypatch):
+    kernel = recorded_kernel(monkeypatch, "sunk_load")
+    arrays = np.ones(32, np.float32), np.zeros(32, np.float32)
+    cycles = kernel.launch(1, 32, [*arrays, 1], profile=True, checks="none").cycles
+    assert cycles.assembled == 1 and cycles.memory["l1_sectors"] == 4

@@ -203,7 +203,7 @@ class Matching:
                 rest.setdefault(ends[self.site(last)], []).append(block)
         for block in self.blocks:
             home = self.home(block)
-            for number in sorted(set(block.covers) & set(rest) - {home}):
+            for number in sorted(n for n in block.covers if n in rest and n > home):
                 here = self._sites_of(block, number)
                 if home in block.covers and not any(here & self._sites_of(other, number) for other in rest[number]):
                     block.loose.discard(number)
