@@ -154,8 +154,8 @@ def peek_error(runtime: Runtime) -> int:
 
 
 def error_text(runtime: Runtime, error: int, which: int) -> int:
-    """The address of an error's name (0) or of its message (1)."""
-    text = errors().get(error, (b"unrecognized error code",) * 2)[which]
+    """The address of an error's name (0), of its message (1) or of the driver's name of it (2)."""
+    text = errors().get(error, (b"unrecognized error code",) * 3)[which]
     if (error, which) not in runtime.texts:
         runtime.texts[error, which] = ctypes.create_string_buffer(text)
     return ctypes.addressof(runtime.texts[error, which])

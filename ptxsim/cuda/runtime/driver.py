@@ -117,12 +117,11 @@ def error_string(runtime: Runtime, error: int, text: Any) -> int:
 
 @function("int cuGetErrorName(int error, void **text)", is_plain=True)
 def error_name(runtime: Runtime, error: int, text: Any) -> int:
-    """The runtime's name of the error: the two interfaces share the numbers."""
-    return _answer_text(runtime, error, text, 0)
+    return _answer_text(runtime, error, text, 2)
 
 
 def _answer_text(runtime: Runtime, error: int, text: Any, which: int) -> int:
-    is_known = error in errors()
+    is_known = len(errors().get(error, ())) > 2
     text[0] = error_text(runtime, error, which) if is_known else None
     return 0 if is_known else INVALID_VALUE
 

@@ -163,8 +163,9 @@ class Runtime:
 
 
 @functools.cache
-def errors() -> dict[int, tuple[bytes, bytes]]:
-    """Names and texts of errors by number. CUDA Runtime API, "Data types used by CUDA Runtime", cudaError."""
+def errors() -> dict[int, tuple[bytes, ...]]:
+    """Name, text and, where the driver has the error too, its name there, by number. CUDA Runtime API, "Data types used by CUDA
+    Runtime", cudaError; CUDA Driver API, "Data types used by CUDA driver", CUresult."""
     text = resources.files("ptxsim.cuda.runtime").joinpath("errors.tsv").read_text()
     rows = (line.split("\t") for line in text.splitlines())
-    return {int(number): (name.encode(), message.encode()) for number, name, message in rows}
+    return {int(number): tuple(map(str.encode, texts)) for number, *texts in rows}

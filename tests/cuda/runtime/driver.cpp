@@ -39,6 +39,8 @@ int main() {
   if (cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, extra) != CUDA_ERROR_INVALID_VALUE) return 9;
   size = 12;
   if (cuLaunchKernel(kernel, 1, 1, 1, 5000, 1, 1, 0, stream, nullptr, extra) != CUDA_ERROR_INVALID_VALUE) return 10;
+  const char *name;
+  if (cuGetErrorName(CUDA_ERROR_OUT_OF_MEMORY, &name) || strcmp(name, "CUDA_ERROR_OUT_OF_MEMORY")) return 40;
   FILE *file = fopen("twice.ptx", "w");
   fprintf(file, "%s", CALLED);
   fclose(file);
