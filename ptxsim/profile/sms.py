@@ -34,12 +34,11 @@ def longest_warps(trace: Trace, program: Program, sms: int) -> np.ndarray:
     """Instructions of the longest warp of each SM: PTX, those of spin loops left out, and what operands need besides."""
     spinning = {number for _, body in spin_loops(program) for number in body}
     sizes = np.array([0 if number in spinning else len(block) for number, block in enumerate(program.blocks)], float)
-    code = trace.entries["code"].copy()
-    rows = np.flatnonzero((code == BLOCK) | (code == DETOUR))
+    rows = np.flatnonzero((trace.codes == BLOCK) | (trace.codes == DETOUR))
     found = np.zeros(sms)
     if len(rows):
         warps, which = np.unique(warps_of(trace.entries, rows), return_inverse=True)
-        blocks = code[rows] == BLOCK
+        blocks = trace.codes[rows] == BLOCK
         work = ROUTINE * trace.entries["cycles"][rows]
         work[blocks] = sizes[trace.entries["site"][rows[blocks]]]
         np.maximum.at(found, warps // MOST_WARPS % sms, np.bincount(which, work))
@@ -129,7 +128,7 @@ class Sms:
         a block near to all SMs."""
         from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS
 
-        entries = self.trace.entries[self.trace.entries["code"] == CONST]
+        entries = self.trace.entries.take(np.flatnonzero(self.trace.codes == CONST))
         entries = entries.take(in_order(warps_of(entries)))
         warp, counts = warps_of(entries), entries["count"].astype(np.int64)
         at = places_of(entries["first"], counts)
@@ -160,6 +159,6 @@ class Sms:
         read = reads(trace, figures.sms)
         return parameters(
             figures, busy_sms, self._at_work(), l1_bytes, self.cold,
-            atomic_rate(figures, trace.entries[trace.entries["code"] == ATOMIC], trace.lines),
+            atomic_rate(figures, trace.entries.take(np.flatnonzero(trace.codes == ATOMIC)), trace.lines),
             read.sms, -(-self.threads // 32), read.lines, few, copied_first(trace, figures), read.first,
         )  # fmt: skip

@@ -22,7 +22,7 @@ class Reads(NamedTuple):
 
 def reads(trace: Trace, sms: int) -> Reads:
     """Who reads what; CTAs go to `sms` in turn."""
-    loads = np.flatnonzero(trace.entries["code"] == LOAD)
+    loads = np.flatnonzero(trace.codes == LOAD)
     counts = trace.entries["count"].take(loads)
     if not counts.any() and not len(trace.copied):
         return Reads(1.0, 1 << 30, 0)
@@ -49,7 +49,7 @@ def lost_from_l2(trace: Trace, figures: Figures, share: float) -> float:
 
 def copied_first(trace: Trace, figures: Figures) -> float:
     """The part of what bulk copies of an SM read that it has not read before."""
-    bulk = trace.entries.take(np.flatnonzero(trace.entries["code"] == BULK))
+    bulk = trace.entries.take(np.flatnonzero(trace.codes == BULK))
     size = bulk["cycles"][bulk["object"] >= 0].sum()
     return min(1.0, len(trace.copied) * figures.l1_line / float(size)) if size else 1.0
 
