@@ -7,8 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ptxsim.jit.body import Array, record
+from ptxsim.jit.filling import LINE_BITS as LINE_BITS
 
-LINE_BITS, CHUNK_BITS, CHUNKS = 7, 4, 8  # CHUNKS: of a line
+CHUNK_BITS = 4
+CHUNKS = 1 << LINE_BITS - CHUNK_BITS  # of a line
 # In what counts for the four words of a chunk: one more for each, and what makes the top bit of those that are not 0 appear.
 EACH, TOPS, UP_TO_TOP = 0x0001_0001_0001_0001, -0x7FFF_7FFF_7FFF_8000, 0x7FFF_7FFF_7FFF_7FFF
 # In the bytes of a line's chunks: one for each, the most that one may be, and what says that some are not 0.

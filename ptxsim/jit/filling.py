@@ -8,20 +8,21 @@ from ptxsim.jit.kinds import BOOL, INT, Known, Value
 from ptxsim.jit.vectors import VECTOR, place_of
 from ptxsim.lanes import EVERY, LANES
 
-ROW = 128  # bytes of a line
+LINE_BITS = 7  # lines of memory, of which what is known is kept in one place, have 128 bytes, as those of caches
+LINE = 1 << LINE_BITS
 
 
 class _FillLines(Operation):
-    """`fill_lines(numbers, lanes, size)`: whether the `size` bytes that each lane has from its number on fill lines of ROW bytes, each
+    """`fill_lines(numbers, lanes, size)`: whether the `size` bytes that each lane has from its number on fill lines of LINE bytes, each
     line of lanes next to each other, the first of which is any: lane l of a line has what the first has, but for bits of l.
 
-    Of sizes that are no powers of two from 4 to ROW they do not.
+    Of sizes that are no powers of two from 4 to LINE they do not.
     """
 
     def __call__(self, numbers: Numbers, lanes: int, size: int) -> bool:
-        if size not in _SIZES or (size < ROW and lanes != EVERY):
+        if size not in _SIZES or (size < LINE and lanes != EVERY):
             return False
-        each = ROW // size
+        each = LINE // size
         firsts = [int(numbers[lane & -each]) for lane in range(LANES)]
         return all(
             int(numbers[lane]) == firsts[lane] ^ lane % each * size and firsts[lane] % size == 0
@@ -41,7 +42,7 @@ _SIZES = tuple(4 << n for n in range(6))
 
 def _of_size(size: int) -> str:
     """The block of `fill` for lanes of a size."""
-    each = ROW // size
+    each = LINE // size
     firsts = ", ".join(f"i32 {lane & -each}" for lane in range(LANES))
     steps = ", ".join(f"i64 {lane % each * size}" for lane in range(LANES))
     return f"""
@@ -61,7 +62,7 @@ define internal i1 @fill(ptr %numbers, i64 %lanes, i64 %size) {{
 entry:
   %given = trunc i64 %lanes to i{LANES}
   %all = load {VECTOR}, ptr %numbers, align 8
-  %whole = icmp eq i64 %size, {ROW}
+  %whole = icmp eq i64 %size, {LINE}
   %every = icmp eq i{LANES} %given, -1
   %may = or i1 %whole, %every
   br i1 %may, label %which, label %no

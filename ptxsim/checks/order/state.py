@@ -26,6 +26,7 @@ from ptxsim.checks.order.sites import (
     size_of,
 )
 from ptxsim.jit.body import Array, record
+from ptxsim.jit.filling import LINE_BITS as LINE_BITS
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import RECORD, Scope
 from ptxsim.machine.pages import Spare
@@ -64,7 +65,7 @@ COMPLETIONS = 16  # columns for the mbarriers of a CTA, which share them if ther
 OWN_ROWS = LANES + 1  # of a warp, of which its lanes share some
 UNSIGNALLED = 2**31 - 1  # in place of a time: no thread of the CTA has let other grids begin
 NONE, OVER = -1, -2  # OVER: in place of a slot, of CTAs that have ended
-LINE_BITS, PAGE_LINES = 7, 7  # bytes of a line, lines of a page of global memory
+PAGE_LINES = 7  # bits of the number of a line in a page of global memory
 PAGE_BITS = LINE_BITS + PAGE_LINES
 HOLDS_READS, HOLDS_WRITE = 1, 2  # of a line of global memory that says what has been done to it, and not its granules
 HEARD = 256  # flags that threads of a cluster have seen of late
