@@ -16,7 +16,6 @@ from pathlib import Path
 
 from ptxsim.cuda.runtime.program import DRIVER, inspect
 from ptxsim.cuda.runtime.stubs import functions, stubs
-from ptxsim.jit.compiler import package_digest
 from ptxsim.jit.store import ObjectStore, distrust
 
 PRELOAD = "PTXSIM_CUDART"  # the libraries, for a Python program that loads them before others
@@ -33,10 +32,10 @@ class NoLibrary(Exception):
 
 def folder() -> Path:
     """The folder with the libraries; builds them on first use. Raises NoLibrary."""
-    source = resources.files("ptxsim.cuda.runtime")
-    digest = hashlib.blake2b(package_digest().encode(), digest_size=10)
-    for name in ("cudart.c", "names.txt"):
-        digest.update(source.joinpath(name).read_bytes())
+    digest = hashlib.blake2b(digest_size=10)
+    for source in sorted(resources.files("ptxsim.cuda.runtime").iterdir(), key=lambda source: source.name):
+        if source.name.endswith((".c", ".txt", ".py")):  # the C text is written from the prototypes in these modules
+            digest.update(source.read_bytes())
     root = _root()
     found = root / digest.hexdigest()
     if not found.is_dir():
