@@ -7,7 +7,7 @@ through proxy fences. PTX ISA, "Memory Consistency Model: Proxies", "Async proxy
 from __future__ import annotations
 
 from ptxsim.checks.proxy_chunks import take_chunks, take_lanes, take_lines, take_reads
-from ptxsim.checks.proxy_state import CHUNK_BITS, ProxyShadow, tell_counts, tell_writers, write
+from ptxsim.checks.proxy_state import CHUNK_BITS, ProxyShadow, leave, tell_counts, tell_writers, write
 from ptxsim.jit.body import Array, body
 from ptxsim.jit.filling import fill_lines
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, FLAG_STRONG, LANE_SHIFT, Event, Proxy, Space
@@ -77,9 +77,10 @@ def scan(
         if event != Event.ASYNC_READ:
             group = -1
         if event in _WAITS or acquires[site]:
+            since = leave(shadow, int(addresses[0]), int(addresses[1])) if event == Event.LEAVE else int(clock[0])
             for lane in range(32):
                 if (mask >> lane) & 1:
-                    synced[warp * 32 + lane] = clock[0]
+                    synced[warp * 32 + lane] = max(int(synced[warp * 32 + lane]), since)
         if event in _HANDS_ON or (flags & FLAG_STRONG and event <= Event.REDUCE):
             hand_on(shadow, warp, mask)
         if event == Event.FENCE:

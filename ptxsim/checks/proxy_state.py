@@ -8,6 +8,7 @@ import numpy as np
 
 from ptxsim.jit.body import Array, record
 from ptxsim.jit.filling import LINE_BITS as LINE_BITS
+from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
 
 CHUNK_BITS = 4
 CHUNKS = 1 << LINE_BITS - CHUNK_BITS  # of a line
@@ -40,7 +41,8 @@ class _Arrays(NamedTuple):
     issue_site: Array
     issuer: Array  # thread
     fenced: Array
-    synced: Array  # by thread: when it last waited for others
+    synced: Array  # by thread: when it last waited for others, or they had come
+    left: Array  # by barrier: the phase that somebody has left last, and when the first did
     covers: Array  # by thread: up to when its last fence covers what others have written
     handed: Array  # by thread: its last fence before it last handed on what it had done
     unfenced: Array  # by thread: 1 it has written through the generic proxy since its last fence, 2 it has not handed that on since
@@ -76,11 +78,12 @@ class ProxyShadow(_Arrays):
         reading, writing = counts
         fenced, synced, covers, handed, unfenced = by_thread
         by_chunk = reading, writing, writer, write_site, write_time, read_site, issue_site, issuer
+        left = np.zeros((CLUSTER_BARRIER + 1, 2), np.int32)
         shadow = cls(
             numbers[6:], writer, write_site, write_time, reading, read_site, writing, issue_site, issuer, fenced,
-            synced, covers, handed, unfenced, numbers[:6], by_line, *(each.view(np.int64) for each in by_chunk),
+            synced, left, covers, handed, unfenced, numbers[:6], by_line, *(each.view(np.int64) for each in by_chunk),
         )  # fmt: skip
-        shadow._all = counts, by_thread, numbers, by_line.view(np.int32)
+        shadow._all = counts, by_thread, numbers, left, by_line.view(np.int32)
         return shadow
 
     def begin(self, rank: int) -> None:
@@ -89,6 +92,14 @@ class ProxyShadow(_Arrays):
             each.fill(0)
         self.writer.fill(-1)
         self.clock[0], self.rank[0] = 1, rank
+
+
+def leave(shadow: ProxyShadow, barrier: int, phase: int) -> int:
+    """Somebody leaves a barrier; since when it could: all had come when the first left that phase, though others take their turns later."""
+    one, now = shadow.left[barrier], int(shadow.clock[0])
+    if one[1] == 0 or one[0] != phase:
+        one[0], one[1] = phase, now
+    return int(one[1])
 
 
 def write(shadow: ProxyShadow, thread: int, at: int) -> None:

@@ -50,13 +50,13 @@ def hear(o: Order, slot: int, warp: int, lanes: int, key: int, since: int, site:
     said, row = int(o.entries[place]["time"]), scratch_row(o, slot)
     for lane in range(LANES):
         unit = warp * LANES + lane
-        if not lanes >> lane & 1 or has_heard(o, slot, unit, place, said):
+        if not lanes >> lane & 1 or has_heard(o, slot, unit, key, said):
             continue
         count = int(o.heard_count[slot])
         o.heard_count[slot] = count + 1
         number = count % HEARD
         one = o.heard[slot, number]
-        one["unit"], one["time"], one["site"], one["place"], one["said"] = unit, o.n[NOW], site, place, said
+        one["unit"], one["time"], one["site"], one["key"], one["said"] = unit, o.n[NOW], site, key, said
         clear(o, row)
         take_from(o, place, slot, row, Scope.GPU)
         keep(o, slot, 2 * number, row)
@@ -67,11 +67,11 @@ def hear(o: Order, slot: int, warp: int, lanes: int, key: int, since: int, site:
         keep(o, slot, 2 * number + 1, row)
 
 
-def has_heard(o: Order, slot: int, unit: int, place: int, said: int) -> bool:
+def has_heard(o: Order, slot: int, unit: int, key: int, said: int) -> bool:
     """Whether a thread has heard this before: it looks again."""
     for number in range(min(int(o.heard_count[slot]), HEARD)):
         one = o.heard[slot, number]
-        if one["unit"] == unit and one["place"] == place and one["said"] == said:
+        if one["unit"] == unit and one["key"] == key and one["said"] == said:
             return True
     return False
 
@@ -110,12 +110,12 @@ def take_data(o: Order, slot: int, warp: int, record: Array, site: int, found: A
             continue
         unit = warp * LANES + lane
         if o.need[slot, unit] != NONE and in_row(o, waiting_row(o, slot, unit), base, writer, written):
-            flag = heard_by(o, slot, unit, base, writer, written)
+            flag = heard_by(o, slot, unit, base, writer, written, address)
             if flag != NONE:
                 told = True
                 tell(o, found, EAGER, site, store, address, slot, warp, flag, warp_of(o, writer), True)
             continue
-        flag = heard_of(o, slot, unit, row, base, writer, written)
+        flag = heard_of(o, slot, unit, row, base, writer, written, address)
         if flag != NONE and (
             written == since or has_heard_between(o, slot, warp * LANES + lane, row, base, writer, since, written)
         ):
@@ -150,13 +150,14 @@ def has_heard_between(o: Order, slot: int, unit: int, row: int, base: int, write
     return False
 
 
-def heard_by(o: Order, slot: int, unit: int, base: int, writer: int, time: int) -> int:
-    """The site at which a thread itself has seen a flag that tells of a write, last; NONE if there is none."""
+def heard_by(o: Order, slot: int, unit: int, base: int, writer: int, time: int, key: int) -> int:
+    """The site at which a thread itself has seen a flag that tells of a write to another place than its own, last; NONE if there is none."""
     found, latest = NONE, 0
     for number in range(min(int(o.heard_count[slot]), HEARD)):
         one, at = o.heard[slot, number], 2 * (slot * HEARD + number)
         if (
             one["unit"] == unit
+            and one["key"] != key
             and one["time"] > latest
             and tells(o, o.heard_clock[at], o.heard_far[at], base, writer, time, False)
         ):
@@ -164,14 +165,19 @@ def heard_by(o: Order, slot: int, unit: int, base: int, writer: int, time: int) 
     return found
 
 
-def heard_of(o: Order, slot: int, unit: int, row: int, base: int, writer: int, time: int) -> int:
-    """The site at which the CTA of a thread has seen a flag that alone tells of a write; NONE if there is none, or one that releases it."""
+def heard_of(o: Order, slot: int, unit: int, row: int, base: int, writer: int, time: int, key: int) -> int:
+    """The site at which the CTA of a thread has seen a flag that alone tells of a write; NONE if there is none, or one that releases it, or where it is that
+    write itself that has been seen: reads of one place are in order."""
     found, threads, count = NONE, int(o.n[WARPS]) * LANES, int(o.heard_count[slot])
     for number in range(min(count, HEARD)):
         one = o.heard[slot, number]
         at, is_known = 2 * (slot * HEARD + number), one["unit"] == unit or o.clock[row, one["unit"]] >= one["time"]
         if is_known and tells(o, o.heard_clock[at + 1], o.heard_far[at + 1], base, writer, time, True):
             return NONE
+        if one["key"] == key:
+            if is_known and one["said"] >= time:
+                return NONE
+            continue
         # Where some are forgotten it may be one of those that the thread knows.
         may_tell = is_known or (count <= HEARD and one["unit"] // threads == unit // threads)
         if may_tell and tells(o, o.heard_clock[at], o.heard_far[at], base, writer, time, False):

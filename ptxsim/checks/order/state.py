@@ -123,8 +123,8 @@ LOGGED_READ = record(
 USE = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"), ("core", "i4"))
 # Of copies out of the shared memory of a CTA that complete on mbarriers: bytes that they have yet to read, when the last was over, where.
 SENT = record(("bytes", "i8"), ("time", "i4"), ("site", "i4"))
-# A flag that a thread has seen: which thread, when and where, the entry of what is said there, and when that was.
-SEEN = record(("unit", "i4"), ("time", "i4"), ("site", "i4"), ("place", "i4"), ("said", "i4"))
+# A flag that a thread has seen: which thread, when and where, the key of what is said there, and when that was.
+SEEN = record(("unit", "i4"), ("time", "i4"), ("site", "i4"), ("key", "i8"), ("said", "i4"))
 # A tensor map (the number of its line) that lanes of a warp have acquired: when first, and when last.
 ACQUIRED = record(("line", "i8"), ("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("latest", "i4"))
 # What has been released at an address: for whom, when a chain of writes that hand it on was last continued, by threads of which
