@@ -7,16 +7,15 @@ import numpy as np
 from ptxsim.engine.access import write
 from ptxsim.engine.program.operation import Op
 from ptxsim.lanes import LANES, lanes_of
-from ptxsim.machine.barrier import ALL, ANY, COUNT, NO_VOTE, result_of_vote
+from ptxsim.machine.barrier import COUNT, NO_VOTE, result_of_vote
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.records import Split
 
 
 def asked(op: Op) -> int:
     """What an operation lets lanes vote on; NO_VOTE if it does not."""
-    if op.family != "barrier" or not op.destinations:
-        return NO_VOTE
-    return {"and": ALL, "or": ANY}.get(str(op.words.get("op")), COUNT)
+    find = op.facts.votes
+    return NO_VOTE if find is None else find(op.words)
 
 
 def give_result(op: Op, warp: Warp, split: Split, number: int) -> None:

@@ -1,9 +1,8 @@
-"""bar, barrier and bar.warp.sync. PTX ISA, "Parallel Synchronization and Communication Instructions: bar, barrier".
-
-Those that return a value (red) take the slow path of the compiled engine.
-"""
+"""bar, barrier and bar.warp.sync. PTX ISA, "Parallel Synchronization and Communication Instructions: bar, barrier"."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Wor
 from ptxsim.isa.operand import Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue, mask_word
-from ptxsim.machine.barrier import vote
+from ptxsim.machine.barrier import ALL, ANY, COUNT, vote
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import AtBarrier, Converge, Fault, first_lane
 from ptxsim.machine.port import Port
@@ -21,6 +20,7 @@ SYNC, ARRIVES = (
     Facts(family="barrier", scope=Scope.CTA, synchronises=Synchronisation(Mechanism.BARRIER, role))
     for role in (Role.SYNC, Role.ARRIVE)
 )
+VOTES = replace(SYNC, votes=lambda words: {"and": ALL, "or": ANY}.get(str(words.get("op")), COUNT))
 OPERANDS: Kinds = {
     "a": Either((Imm(0, 15), Reg("u32"))), "b": Either((Imm(0, multiple=32), Reg("u32"))), "d": Reg("u32"),
     "p": Pred(), "q": Pred(negatable=True, immediate=True),
@@ -85,11 +85,11 @@ for name, since, aligned, implied in (
     instruction(f"{name}.arrive{aligned} a, b", name=f"{name}.arrive", operands=ARRIVE, facts=ARRIVES, **common)(arrive)
     for given in ("a, b, q", "a, q"):
         instruction(
-            f"{name}.red.popc{aligned}.u32 d, {given}", name=f"{name}.red", operands=OPERANDS, facts=SYNC, **common
+            f"{name}.red.popc{aligned}.u32 d, {given}", name=f"{name}.red", operands=OPERANDS, facts=VOTES, **common
         )(reduce)  # fmt: skip
         instruction(
             f"{name}.red.op{aligned}.pred p, {given}",
-            name=f"{name}.red", op="and or", writes="p", operands=OPERANDS, facts=SYNC, **common,
+            name=f"{name}.red", op="and or", writes="p", operands=OPERANDS, facts=VOTES, **common,
         )(reduce)  # fmt: skip
 
 

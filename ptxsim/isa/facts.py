@@ -205,6 +205,7 @@ class Facts:
     factors: of what ends with a product: the effect that returns the two factors as well.
     branches: by its words, whether ptxas makes branches of it, over which it fuses nothing.
     folds: whether ptxas makes a constant of constants, by its words (instructions.folding).
+    votes: by its words, what it lets lanes vote on (machine.barrier), of what gives them the result as they come out of a barrier.
     missing: why it is not modeled, where it is not.
     """
 
@@ -230,6 +231,7 @@ class Facts:
     factors: Callable[..., Any] | None = None
     branches: Callable[[Words], bool] | None = None
     folds: Callable[[Words], bool] | None = None
+    votes: Callable[[Words], int] | None = None
     missing: str = ""
 
     @property

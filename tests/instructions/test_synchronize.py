@@ -33,7 +33,7 @@ def test_bar_sync_waits_and_tells_who_comes_and_leaves():
     assert first == AtBarrier(3, cta.barriers.phase(3))
     assert "barrier 3" in cta.describe(3)
     wait_at(cta.warps[0].record.split[0], first.number, first.phase, 0)
-    program = SimpleNamespace(ops=[SimpleNamespace(family="barrier", destinations=())])
+    program = SimpleNamespace(ops=[SimpleNamespace(facts=SimpleNamespace(votes=None))])
     settle(cta.warps[0], program, bench.machine)
     assert cta.warps[0].waits_for(cta.warps[0].splits[0]).what == "barrier 3"
     second = barrier.synchronize(bench.port(warp=1), lanes(3), lanes(64))
