@@ -11,8 +11,8 @@ from collections import Counter
 
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import reads, slots_of, writes
-from ptxsim.engine.program.operand import Address, Constant, Register
-from ptxsim.engine.program.operation import Op, Program
+from ptxsim.engine.program.operand import Address, Constant, Operand, Register
+from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import AccessKind, Scope
 
 
@@ -23,9 +23,9 @@ def is_stored_back_alone(program: Program, load: Op, store: Op) -> bool:
     """
     if not _is(load, AccessKind.READ) or not _is(store, AccessKind.WRITE) or store.guard is None:
         return False
-    definitions = Counter(slot for op in program.ops for slot in writes(op))
-    if not _at_one_place(program, load, store, definitions):
+    if not _at_one_place(program, load, store):
         return False
+    definitions = Counter(slot for op in program.ops for slot in writes(op))
     values, grows = set(writes(load)), True
     while grows:
         grows = False
@@ -44,8 +44,7 @@ def is_update(program: Program, load: Op, store: Op) -> bool:
     """Whether an ordinary store puts back, changed, what an ordinary load has brought from its place: `x += 1`."""
     if not _is(load, AccessKind.READ) or not _is(store, AccessKind.WRITE) or load.site > store.site:
         return False
-    at_one = _at_one_place(program, load, store, Counter(slot for op in program.ops for slot in writes(op)))
-    return at_one and _reaches(program, load, store)
+    return _at_one_place(program, load, store) and _reaches(program, load, store)
 
 
 def strong_updates(program: Program) -> set[int]:
@@ -55,12 +54,10 @@ def strong_updates(program: Program) -> set[int]:
     stores = [op for op in program.ops if _is_strong(op, AccessKind.WRITE)]
     atomics = [op for op in program.ops for a in op.accesses if a.kind is AccessKind.ATOMIC and a.space != "shared"]
     is_sums = all(op.accesses[0].neutral is not None for op in atomics)
-    definitions = Counter(slot for op in program.ops for slot in writes(op)) if loads and stores else Counter[int]()
-    copies = _copies(program) if loads and stores else {}
     by_place: dict[object, Op] = {}  # the last load of each place
     found = {op.site for op in atomics if is_sums and stores}
     for op in sorted((*loads, *stores), key=lambda each: each.site):
-        place = _place_of(op, copies, definitions)
+        place = _place_of(program, op)
         if place is None:
             continue
         if _is_strong(op, AccessKind.READ):
@@ -80,14 +77,13 @@ def _reaches(program: Program, load: Op, store: Op) -> bool:
 
 
 def is_compared(program: Program, load: Op, update: Op) -> bool:
-    """Whether what an ordinary load brings reaches nothing but a compare-and-swap of its place, as what that compares with or stores.
+    """Whether what an ordinary load brings reaches nothing but compare-and-swaps of its place, as what they compare with or store.
 
-    Then only what the compare-and-swap has found there decides how the program goes on: whether it was what the load had brought.
+    Then only what they have found there decides how the program goes on: whether it was what the load had brought.
     """
-    if not _is(load, AccessKind.READ) or not any(access.compares for access in update.accesses):
+    if not _is(load, AccessKind.READ) or not _compares(update) or not _at_one_place(program, load, update):
         return False
-    if not _at_one_place(program, load, update, Counter(slot for op in program.ops for slot in writes(op))):
-        return False
+    updates = {op.site for op in program.ops if _compares(op) and _at_one_place(program, load, op)}
     graph = control_flow(program)
     returned = {r.slot for function in program.functions.values() for r in function.returns}
     # Registers at the start of each block: those with the loaded value, or made of it, and those with the compare-and-swap's result.
@@ -98,8 +94,8 @@ def is_compared(program: Program, load: Op, update: Op) -> bool:
         number = rest.pop()
         loaded, found = map(set, entering.setdefault(number, (set(), set())))
         for op in program.blocks[number]:
-            is_used |= op is update and not loaded.isdisjoint(reads(op))
-            if not _goes_on(op, load, update, loaded, found):
+            is_used |= op.site in updates and not loaded.isdisjoint(reads(op))
+            if not _goes_on(op, load, updates, loaded, found):
                 return False
         if not loaded.isdisjoint(returned):
             return False
@@ -112,11 +108,11 @@ def is_compared(program: Program, load: Op, update: Op) -> bool:
     return is_used
 
 
-def _goes_on(op: Op, load: Op, update: Op, loaded: set[int], found: set[int]) -> bool:
+def _goes_on(op: Op, load: Op, updates: set[int], loaded: set[int], found: set[int]) -> bool:
     """Take an instruction into account; false if it makes another use of the loaded value than a compare-and-swap may."""
     used, written = set(reads(op)), set(writes(op))
-    is_loaded, is_found = op is load, op is update
-    if op is update:
+    is_loaded, is_found = op is load, op.site in updates
+    if op.site in updates:
         at = next(number for number, operand in enumerate(op.sources) if isinstance(operand, Address))
         compares = not loaded.isdisjoint(slots_of(op.sources[at + 1 : at + 2]))
         if not loaded.isdisjoint(_not_values(op)) or not (compares or used.isdisjoint(loaded)):
@@ -146,27 +142,52 @@ def _is_test(op: Op, loaded: set[int], found: set[int]) -> bool:
     return any(a and b and a <= loaded and b <= found - loaded for a, b in ((one, other), (other, one)))
 
 
-def _at_one_place(program: Program, one: Op, two: Op, definitions: Counter[int]) -> bool:
-    """Whether two accesses have one address: a constant, or a distance from a register that is written once, or copies of that."""
-    copies = _copies(program)
-    place = _place_of(one, copies, definitions)
-    return place is not None and place == _place_of(two, copies, definitions)
+def _compares(op: Op) -> bool:
+    return any(access.compares for access in op.accesses)
 
 
-def _copies(program: Program) -> dict[int, int]:
-    """Registers that are copies, and of which."""
-    return {op.destinations[0].slot: op.sources[0].slot for op in program.ops if op.facts.formula == "a" and op.guard is None
-            and isinstance(op.destinations[0], Register) and isinstance(op.sources[0], Register)}  # fmt: skip
+def _at_one_place(program: Program, one: Op, two: Op) -> bool:
+    """Whether two accesses have one address: a constant, or a distance from registers that are written once and hold the same."""
+    place = _place_of(program, one)
+    return place is not None and place == _place_of(program, two)
 
 
-def _place_of(op: Op, copies: dict[int, int], definitions: Counter[int]) -> tuple[int | None, int, int] | None:
+@fact
+def _held(program: Program) -> dict[int, int]:
+    """Registers that are written once, each with the first that holds the same: it is a copy, or made of the same by the same instruction."""
+    definitions = Counter(slot for op in program.ops for slot in writes(op))
+    held: dict[int, int] = {}
+    first: dict[tuple[object, ...], int] = {}
+    for op in program.ops:
+        held.update((slot, slot) for slot in writes(op) if definitions[slot] == 1)
+        target = op.destinations[0] if len(op.destinations) == 1 else None
+        if op.guard is not None or not op.facts.formula or not isinstance(target, Register) or target.slot not in held:
+            continue
+        sources = [_same(source, held) for source in op.sources if source is not None]
+        if op.facts.formula == "a" and isinstance(op.sources[0], Register):
+            if sources[0] is None:
+                del held[target.slot]  # of a register that changes
+            else:
+                held[target.slot] = held[op.sources[0].slot]
+        elif None not in sources:
+            held[target.slot] = first.setdefault((op.opcode, *sources), target.slot)
+    return held
+
+
+def _same(source: Operand, held: dict[int, int]) -> object:
+    """What is equal for operands that are; None where that is not known."""
+    if isinstance(source, Register) and not source.negated:
+        return held.get(source.slot)
+    return ("constant", source.value) if type(source) is Constant else None
+
+
+def _place_of(program: Program, op: Op) -> tuple[int | None, int, int] | None:
     """What is the same for accesses to one address; None where a register in it is written more than once."""
-    address, rest = next(a for a in op.sources if isinstance(a, Address)), dict(copies)
-    slot = address.base.slot if isinstance(address.base, Register) else None
-    while slot in rest and definitions[slot] == 1:
-        slot = rest.pop(slot)
-    variable = address.base.value if isinstance(address.base, Constant) else 0
-    return None if slot is not None and definitions[slot] != 1 else (slot, variable, address.offset)
+    address = next(a for a in op.sources if isinstance(a, Address))
+    if isinstance(address.base, Register):
+        slot = _held(program).get(address.base.slot)
+        return None if slot is None else (slot, 0, address.offset)
+    return None, address.base.value if isinstance(address.base, Constant) else 0, address.offset
 
 
 def _is(op: Op, kind: AccessKind) -> bool:
