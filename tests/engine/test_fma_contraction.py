@@ -107,6 +107,15 @@ def test_a_sum_of_two_products_takes_one(text, factors, engine):
     assert np.array_equal(s.registers["%f6"].view("f4"), first if factors == "first" else second)
 
 
+def test_what_neg_ftz_has_made_of_a_product_is_subtracted_from_the_product_itself(engine):
+    rng = np.random.default_rng(6)
+    f1, f2 = rng.standard_normal((2, 32)).astype(np.float32)
+    text = "mul.ftz.f32 %f5,%f1,%f2; neg.ftz.f32 %f8,%f5; sub.ftz.f32 %f6,%f8,%f8;"
+    s = ptxsim.snippet(DECLARE + text, registers={"%f1": f1, "%f2": f2}, engine=engine)
+    exact = (f1 * f2).astype(np.float64) - f1.astype(np.float64) * f2.astype(np.float64)
+    assert np.array_equal(s.registers["%f6"].view("f4"), exact.astype(np.float32))
+
+
 def test_a_product_is_fused_until_another_takes_one_of_its_sums(engine):
     """Two products that are used often: %f8 takes %f7 itself and %f5 rounded, %f6 before it still takes %f5 itself."""
     text = "mul.f32 %f5,%f1,%f2; add.f32 %f6,%f3,%f5; mul.f32 %f7,%f3,%f4; add.f32 %f8,%f7,%f5; add.f32 %f9,%f7,%f8;"

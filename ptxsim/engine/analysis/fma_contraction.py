@@ -280,10 +280,13 @@ class _Walk:
         for copy in copies:
             value = copy.value
             mine = [n for n, slot in enumerate(operands) if slot in self.held and self.held[slot].value is value]
+            stands_for_itself = copy.is_flushed and op.facts.operators == ("-",) and 1 in mine
+            if stands_for_itself and 0 in mine:
+                mine = [0]
             takes = _takes(op, value.product, self.held) and len(mine) == 1
             if copy.is_flushed and not takes:
                 continue
-            if not takes or (copy.is_flushed and mine[0] == 1 and op.facts.operators == ("-",)):
+            if not takes or (stands_for_itself and mine == [1]):
                 value.is_computed = True
                 continue
             value.sums.append(_Sum(op, mine[0], copy.is_negated))
