@@ -72,6 +72,21 @@ def test_constants_are_told_apart_by_bank_and_index():
     assert model_of(instruction("ULDC.64", "UR4, c[0x0][0x208]")).kind == Kind.PLAIN
 
 
+@pytest.mark.parametrize(
+    "access", ["ld.relaxed.gpu.global.u32 %r1, [%d0];", "atom.relaxed.gpu.global.add.u32 %r1, [%d0], 1;"]
+)
+def test_a_fence_takes_longer_after_an_access_whose_result_is_there(access):
+    """By 150 cycles near memory (264 cycles after nothing), tools/data/fences/after.tsv."""
+
+    def cycles(fence: str) -> int:
+        turn = f"{access} shr.u32 %r2, %r1, 31; cvt.u64.u32 %d1, %r2; add.u64 %d0, %d0, %d1; {fence}"
+        made = kernel("ld.param.u64 %d0, [place];" + turn * 9 + "st.global.u32 [%d0], %r1;")
+        return made.launch(1, 32, [np.zeros(64, np.uint32), 0], profile=True, gpu="H200").cycles.cycles
+
+    alone, fenced = cycles(""), cycles("fence.acq_rel.gpu;")
+    assert 400 < (fenced - alone) / 9 < 440
+
+
 def test_fences_of_the_gpu_take_longer_on_an_h100():
     """684 cycles a fence of one warp (264 on an H200), tools/data/loops_h100, `fence_alone`."""
     from tests.profile.kernels import kernel

@@ -229,6 +229,8 @@ class Figures:
     fence_join_shared: float = 370  # and one of a warp that has stored to shared memory since its last one
     fence_join_stored: float = 20  # and to other memory
     fence_least: float = 264  # cycles of a fence of the GPU, whatever is under way
+    fence_accessed: float = 155  # more where the warp has accessed global memory since its last one: near memory
+    fence_accessed_all: float = 181  # and more where all SMs do: some of it is far
     cta_fence: float = 20  # latency of a fence up to which it waits for no store's answer
     store_answer: float = 160  # from the last store until a fence of the GPU may begin
     store_answer_others: float = 390  # the same where another warp of the SM has stored since
@@ -258,7 +260,7 @@ H200 = Figures(
 # The same chip with HBM3: 3.19 TB/s read in the place of 4.69 (tools/data/dram).
 H100 = replace(
     H200, name="H100", source="the H200's, with memory as measured on an H100 SXM; judged by launches measured there", dram_bandwidth=1612,
-    flag_fenced=415, fence_least=655, fence_round=455, fence_join=38, fence_join_shared=12, atomic_units=59, constant_line_port_all=36, local_sector_all=2.4,
+    flag_fenced=415, fence_least=655, fence_accessed=0, fence_accessed_all=0, fence_round=455, fence_join=38, fence_join_shared=12, atomic_units=59, constant_line_port_all=36, local_sector_all=2.4,
     l2_bytes=50 * 2**20, l2_bandwidth_all=37, l2_crossing=0.014, l2_line_all=1.92, store_sector_all=1.95, store_part_sector_all=0.28,
 )  # fmt: skip
 # Public: data sheets for sizes, rates and clocks; latencies and L2 bandwidth as in "Hardware features of different Nvidia

@@ -73,6 +73,8 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
         arrives(m, p, begin, count)
     if what != LOAD:
         m.state[0].storer, m.warps[w].written = w, begin
+    else:
+        m.warps[w].read = begin
     for k in range(m.entries[q].count * words):
         line, sectors = m.lines[first + k // words] >> 4, m.lines[first + k // words] & 15
         line += k % words - line % words  # all of the words that lie together; 0 of other memory

@@ -84,6 +84,7 @@ WARP = record(
         ("store", "f8"),  # when the last store is on its way
         ("stored", "f8"),  # when the last one to shared memory has been done
         ("written", "f8"),  # when the last one to global memory, or atomic, was
+        ("read", "f8"),  # when the last load from global memory was
         ("loaded", "f8"),  # when the last load is there
         ("changed", "f8"),  # when the last atomic has been done
         ("fenced", "f8"),  # when the last fence began

@@ -158,7 +158,8 @@ def pending(m: Machine, what: int, w: int, kept: int) -> float:
 
 def fence(m: Machine, p: Any, w: int, now: float, latency: float) -> float:
     """When a warp goes on from a fence. The SM does those of the GPU in rounds: one that comes a moment after the first of a round, through the
-    path that accesses take, is in it; the others wait for the next one (tools/data/fences)."""
+    path that accesses take, is in it; the others wait for the next one. It takes longer where the warp has accessed global memory since its last
+    one, though all is there (tools/data/fences)."""
     s, of_cta = w % SUBS, latency <= p.cta_fence
     begin, least, last = max(now, m.pipes[s, Pipe.ADU]), 0.0, max(m.warps[w].store, m.warps[w].changed)
     if of_cta:
@@ -178,6 +179,8 @@ def fence(m: Machine, p: Any, w: int, now: float, latency: float) -> float:
             m.state[0].fencing = max(begin, m.state[0].fencing + p.fence_round)
         begin = max(now, m.state[0].fencing)
         least = begin + p.fence_least
+        if max(m.warps[w].written, m.warps[w].read) > m.warps[w].fenced:
+            least += p.fence_accessed
         if last > m.warps[w].fenced:
             begin += max(0.0, last + answer - now)
         begin = max(begin, m.warps[w].loaded)
