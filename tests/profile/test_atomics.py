@@ -21,6 +21,16 @@ def test_nobody_waits_for_a_reduction():
     assert many > 5 * few
 
 
+def test_half_of_memory_is_in_the_far_half_of_l2():
+    """An atomic takes 350 cycles near and 575 far (tools/data/fences/after.tsv): the mean where several SMs have them."""
+    own = "mov.u32 %r0, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r0, %r2, 8192, %r0; mul.wide.u32 %d1, %r0, 4; add.u64 %d0, %d0, %d1;"
+    turn = "atom.global.add.u32 %r1, [%d0], 0; cvt.u64.u32 %d1, %r1; add.u64 %d0, %d0, %d1;"
+    body = f"ld.param.u64 %d0, [place]; {own} {turn * 8}"
+    made, place = kernel(body + "st.global.u32 [%d0], %r1;"), np.zeros(66 * 8192, np.uint32)
+    one, many = (made.launch(n, 32, [place, 0], profile=True, gpu="H200").cycles.cycles for n in (1, 66))
+    assert 8 * 100 < many - one < 8 * 130
+
+
 def test_a_match_takes_as_long_as_it_finds_values():
     def matched(value: str, engine: str) -> int:
         body = f"ld.param.u64 %d0, [place]; mov.u32 %r0, %tid.x; {value}; match.any.sync.b32 %r2, %r1, -1; st.global.u32 [%d0], %r2;"

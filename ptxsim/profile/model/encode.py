@@ -216,6 +216,7 @@ def parameters(
         "local_sector_now": figures.local_sector_all * part,
         "store_part_now": figures.store_part_all * part,
         "store_part_sector_now": figures.store_part_sector_all * part,
+        "atomic_far": figures.atomic_far * (1 - 0.5 ** (sms - 1)),
         "fence_accessed": figures.fence_accessed + figures.fence_accessed_all * started,
         "replacement_interval": replaced * started,
         "replacement_written": max(replaced, figures.replacement_written) * started,

@@ -145,6 +145,7 @@ class Figures:
     store_buffer: float = 350  # cycles of what all SMs write that L2 takes in before an SM has to wait for it
     store_queue: float = 32  # lines like those of a store that an SM has on their way before it waits
     atomic_latency: float = 312
+    atomic_far: float = 112  # more in the mean over SMs and memory: from the other half of L2 twice as much
     atomic_alone: float = 0.72  # cycles of one SM's port for a cycle of those units
     atomic_units: float = 67  # of L2, each with an operation on words of a sector at a time
     atomic_chunk: int = 512  # bytes of memory that are of one unit

@@ -96,7 +96,7 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
         from_l2 = max(begin, m.free[Unit.ATOMICS])
         m.free[Unit.ATOMICS] = from_l2 + float(m.entries[q].cycles) * p.atomic_cost
         work(m, Unit.ATOMICS, 0, from_l2, m.free[Unit.ATOMICS])
-        worst = max(worst, m.free[Unit.ATOMICS] + p.atomic_latency)
+        worst = max(worst, m.free[Unit.ATOMICS] + p.atomic_latency + p.atomic_far)
         m.warps[w].changed = m.free[Unit.ATOMICS]
         m.totals[Total.ATOMICS] += float(m.entries[q].cycles)
     return float(worst)
@@ -111,7 +111,7 @@ def flag(m: Machine, p: Any, w: int, q: int, done: float) -> float:
         m.written[line] = max(m.written[line], m.warps[w].store) + p.flag_line
         m.flags[f] = m.written[line] - p.flag_line + (p.flag_fenced if m.warps[w].fenced > 0 else p.flag_relaxed)
     elif f >= 0:
-        m.flags[f] = done - p.atomic_latency / 2 + p.flag_atomic
+        m.flags[f] = done - p.atomic_far - p.atomic_latency / 2 + p.flag_atomic
     f = m.entries[q].awaits - 1
     if f >= 0 and m.flags[f] < INF:
         done = max(done, m.flags[f])
