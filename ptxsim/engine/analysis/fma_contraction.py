@@ -46,10 +46,8 @@ def contract(program: Program) -> None:
     for blocks, ops in found:
         after = live[blocks[-1]]
         stretches[blocks[0]] = _Stretch(blocks[-1], _wanted(ops, after) if stores else ops, after)
-    _fuse(
-        program,
-        [value for value in _values(program, stretches, products, sinking) if value.sums and not value.is_computed],
-    )
+    values = _values(program, live, stretches, products, sinking)
+    _fuse(program, [value for value in values if value.sums and not value.is_computed])
 
 
 def _runs(program: Program) -> Iterator[list[int]]:
@@ -167,9 +165,14 @@ class _Copy:
 
 
 def _values(
-    program: Program, stretches: Mapping[int, _Stretch], products: Collection[int], sinking: Iterable[Op]
+    program: Program,
+    live: list[set[int]],
+    stretches: Mapping[int, _Stretch],
+    products: Collection[int],
+    sinking: Iterable[Op],
 ) -> list[_Value]:
-    """The products with what becomes of them. Stretches by the block that each begins with; sinking: products with a constant."""
+    """The products with what becomes of them. live: registers live after each block; stretches by the block that each begins with;
+    sinking: products with a constant."""
     sunk = _sunk(program, sinking)
     come = _coming(program, stretches, products, sunk) if sunk else {}
     for value in sunk.values():
@@ -178,18 +181,20 @@ def _values(
     for begin, stretch in stretches.items():
         walk = _Walk(stretch.ops, products, sunk, dict(come.get(begin, {})))
         found += walk.values
-        lost = set(stretch.after)
-        if walk.held and sunk:
-            lost -= _handed_on(program, stretch, walk.held, come)
+        lost = stretch.after - _handed_on(program, live, stretch.last, walk.held, come) if sunk else stretch.after
         for slot, value in walk.all():
             value.is_computed |= slot in lost
     return found
 
 
 def _sunk(program: Program, sinking: Iterable[Op]) -> dict[int, _Value]:
-    block_of = {id(op): number for number, block in enumerate(program.blocks) for op in block}
-    graph = control_flow(program)
-    return {id(op): _Value(op, goes_on=True, loop=loop_of(graph, block_of[id(op)])) for op in sinking}
+    chosen = {id(op) for op in sinking}
+    graph, found = control_flow(program), dict[int, _Value]()
+    for number, block in enumerate(program.blocks):
+        here = [op for op in block if id(op) in chosen]
+        loop = loop_of(graph, number) if here else None
+        found |= {id(op): _Value(op, goes_on=True, loop=loop) for op in here}
+    return found
 
 
 Coming = dict[int, dict[int, _Copy]]  # by block and register
@@ -210,12 +215,14 @@ def _coming(
     return on_every_way(program, {begin: s.last for begin, s in stretches.items()}, pass_through, may_enter)
 
 
-def _handed_on(program: Program, stretch: _Stretch, held: Mapping[int, _Copy], come: Coming) -> set[int]:
-    """Registers whose products all blocks that may follow a stretch have of it, if they want them."""
-    found = {slot for slot in held if held[slot].value.goes_on} - seen_by_others(program)
-    live = live_out(program) if found else []
-    for block in control_flow(program).successors[stretch.last]:
-        wanted = (live_before(program.blocks[block], live[block], set()) or [live[block]])[0] if found else set()
+def _handed_on(program: Program, live: list[set[int]], last: int, held: Mapping[int, _Copy], come: Coming) -> set[int]:
+    """Registers whose products all blocks that may follow the last one of a stretch have of it, if they want them."""
+    found = {slot for slot in held if held[slot].value.goes_on}
+    if not found:
+        return found
+    found -= seen_by_others(program)
+    for block in control_flow(program).successors[last]:
+        wanted = (live_before(program.blocks[block], live[block], set()) or [live[block]])[0]
         found -= {slot for slot in found & wanted if come.get(block, {}).get(slot) != held[slot]}
     return found
 

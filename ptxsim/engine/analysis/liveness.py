@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 
 from ptxsim.engine.analysis.control_flow import control_flow, flow_back
 from ptxsim.engine.analysis.def_use import reads, slots_of
@@ -29,9 +29,10 @@ def product_slots(program: Program) -> frozenset[int]:
     return frozenset(slot for op in products for slot in slots_of((*op.destinations, *op.sources)))
 
 
-def seen_by_others(program: Program) -> set[int]:
+@fact
+def seen_by_others(program: Program) -> frozenset[int]:
     """Registers that a lane may read of another one, also of one that went another way or has exited."""
-    return {slot for op in program.ops if op.facts.reads_lanes for slot in slots_of(op.sources)}
+    return frozenset(slot for op in program.ops if op.facts.reads_lanes for slot in slots_of(op.sources))
 
 
 def live_out(program: Program, dead: Collection[int] = ()) -> list[set[int]]:
@@ -67,7 +68,7 @@ def _returned(program: Program) -> dict[int, set[int]]:
     return found
 
 
-def live_before(block: list[Op], out: set[int], always: set[int]) -> list[set[int]]:
+def live_before(block: list[Op], out: set[int], always: Set[int]) -> list[set[int]]:
     """Registers live before each operation of a block, its own sources and those that `always` are included."""
     result: list[set[int]] = [set()] * len(block)
     live = set(out)
