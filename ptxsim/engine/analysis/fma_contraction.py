@@ -130,9 +130,7 @@ class _Value:
     product: Op
     goes_on: bool = False  # whether it is the same wherever it is used, a product with a constant
     loop: set[int] | None = None  # where it goes on to, if not everywhere
-    factors: dict[int, int] = field(
-        default_factory=dict
-    )  # registers that are multiplied, and how often each had been written
+    factors: dict[int, int] = field(default_factory=dict)  # registers, and how often each had been written by then
     home: object = None  # the stretch that it is in
     sums: list[_Sum] = field(default_factory=list)
     is_computed: bool = False  # something else needs the rounded product
@@ -171,8 +169,10 @@ def _values(
     products: Collection[int],
     sinking: Iterable[Op],
 ) -> list[_Value]:
-    """The products with what becomes of them. live: registers live after each block; stretches by the block that each begins with;
-    sinking: products with a constant."""
+    """The products with what becomes of them.
+
+    live: registers live after each block; stretches: by the block that each begins with; sinking: products with a constant.
+    """
     sunk = _sunk(program, sinking)
     come = _coming(program, stretches, products, sunk) if sunk else {}
     for value in sunk.values():
