@@ -25,10 +25,8 @@ from ptxsim.layout.element_order import LINE, STEP, Bit, Order, coordinates, hel
 from ptxsim.layout.fragments import Fragment
 
 LANE, LANE_BITS = np.arange(LANES), 5
-MATRIX, MATRIX_BITS = (
-    4,
-    3,
-)  # bytes of an 8x8 matrix of halves that a lane's register holds; bits of the number of a row of it
+MATRIX = 4  # bytes of an 8x8 matrix of halves that a lane's register holds
+MATRIX_BITS = 3  # of the number of a row of it
 
 
 class Factor(NamedTuple):
@@ -46,9 +44,8 @@ class FragmentOrder:
     """What loads have filled registers with, by the warp that has executed them."""
 
     def __init__(self) -> None:
-        self._held: dict[int, dict[int, list[np.ndarray | None]]] = defaultdict(
-            lambda: defaultdict(list)
-        )  # by site and warp
+        # By site and warp.
+        self._held: dict[int, dict[int, list[np.ndarray | None]]] = defaultdict(lambda: defaultdict(list))
 
     def keep(self, op: Op, warp: int, there: np.ndarray | None) -> None:
         """A load of a warp; there: where the first bytes of its lanes come from, (32,), or the rows of its matrices, (matrices, 8); None if that is not
@@ -203,8 +200,9 @@ def _finding(program: Program, factor: Factor, held: Order | None) -> Finding:
     register = int(np.argmax(wrong.any(axis=1))) // each
     part = slice(register * each, (register + 1) * each)
     is_whole = wrong[part].all() and all(len(np.unique(a[part] - b[part])) == 1 for a, b in zip(mine, meant))
-    lanes = slice(None) if is_whole else [int(np.argmax(wrong[part].any(axis=0)))]
-    who = f"register {register}" if is_whole else f"lane {lanes[0]}"  # type: ignore[index]
+    lane = int(np.argmax(wrong[part].any(axis=0)))
+    lanes = slice(None) if is_whole else slice(lane, lane + 1)
+    who = f"register {register}" if is_whole else f"lane {lane}"
     differ = [axis for axis in (LINE, STEP) if not is_whole or (mine[axis][part] != meant[axis][part]).any()]
     some = [tuple(of[axis][part, lanes] for axis in (LINE, STEP)) for of in (mine, meant)]
     if is_whole:

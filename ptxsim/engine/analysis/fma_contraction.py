@@ -131,7 +131,7 @@ class _Value:
     goes_on: bool = False  # whether it is the same wherever it is used, a product with a constant
     loop: set[int] | None = None  # where it goes on to, if not everywhere
     factors: dict[int, int] = field(default_factory=dict)  # registers, and how often each had been written by then
-    home: object = None  # the stretch that it is in
+    home: object = None  # the walk through the stretch that it is in
     sums: list[_Sum] = field(default_factory=list)
     is_computed: bool = False  # something else needs the rounded product
     outlives_factors: bool = False  # a factor is overwritten before the last sum, or no register of the program has it

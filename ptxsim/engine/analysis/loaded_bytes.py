@@ -95,8 +95,10 @@ class LoadedBytes:
         for value, each in held.items():
             bytes_of[value][:, [byte == ZERO for byte in each]] = 0
         registers = iter(self.found.reads[op.site])
+        effect = op.definition.effect
+        assert effect is not None  # says _may_move
         with np.errstate(all="ignore"):
-            result = op.definition.effect(*(_value(each, registers, bytes_of) for each in op.sources), **op.wants)  # type: ignore[misc]
+            result = effect(*(_value(each, registers, bytes_of) for each in op.sources), **op.wants)
         made = _result(op, result, self.found.writes[op.site].index(slot))
         sources = [(byte, bytes_of[value][:, n]) for value, each in held.items() for n, byte in enumerate(each)]
         return tuple(_same(column, sources) for column in made.T)

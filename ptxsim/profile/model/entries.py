@@ -11,10 +11,8 @@ ENTRY = record(
     ("warp", "<i4"),
     ("code", "<i4"),
     ("site", "<i4"),  # of a BLOCK: its number
-    (
-        "cycles",
-        "<f4",
-    ),  # of the SM's data path, or tensor core; of a BULK: bytes; of a MATCH: different values; of a DETOUR: facts.detour
+    # Of the SM's data path, or tensor core; of a BULK: bytes; of a MATCH: different values; of a DETOUR: facts.detour.
+    ("cycles", "<f4"),
     ("width", "<i4"),  # of a TENSOR: cycles more until the result is there
     # Lines of an access outside shared memory: lines[first : first + count]. Of a TENSOR: multiplications and additions.
     ("first", "<i8"),

@@ -56,9 +56,8 @@ class Trace:
     modulus: int  # SMs kept: those whose number is a multiple
     # line * SMs + SM, of each line of global memory that bulk copies of an SM read
     copied: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    codes: np.ndarray = field(
-        init=False
-    )  # of the entries, side by side: each look at them within the rows takes several times as long
+    # Of the entries, side by side: each look at them within the rows takes several times as long.
+    codes: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         self.codes = self.entries["code"].copy()
