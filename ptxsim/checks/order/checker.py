@@ -16,7 +16,8 @@ from ptxsim.checks.order.apart import meet
 from ptxsim.checks.order.cells import AHEAD, FREED, LEFT, UNAWAITED, UNFENCED, UNLIKE, UNMET
 from ptxsim.checks.order.dependents import PRIOR, READ, READ_BITS, WROTE, WROTE_BITS, left_by
 from ptxsim.checks.order.entries import settle
-from ptxsim.checks.order.findings import Problem, findings_of
+from ptxsim.checks.order.findings import findings_of
+from ptxsim.checks.order.problem import First, Place, Problem
 from ptxsim.checks.order.scan import FIELDS, KINDS, scan
 from ptxsim.checks.order.sites import COVERS, UPDATES_GLOBAL, UPDATES_SHARED
 from ptxsim.checks.order.state import MARGIN, MOST_FAR, NONE, Order
@@ -31,6 +32,7 @@ from ptxsim.source import Source
 
 ACCESSES = frozenset(event for event in Event if event <= Event.ASYNC_WAIT)
 SPACES = frozenset({Space.SHARED, Space.GLOBAL})
+WITHOUT_ADDRESS = frozenset({UNMET, UNLIKE, FREED, UNFENCED, LEFT, AHEAD, UNAWAITED})
 BYTES_AT_ONCE = 1 << 16  # that are looked at for whether anything has touched them
 
 
@@ -76,7 +78,7 @@ class OrderChecker(Observer):
             OrderChecker, bits, threads, shared_bytes, homes, initialized=initialized, variables=variables, reserved=reserved,
             cooperative=cooperative, left=left, prior=prior, begins_others=begins_others,
         )  # fmt: skip
-        self.problems: dict[Problem, tuple[int, tuple[int, ...]]] = {}
+        self.problems: dict[tuple[int, int, int], Problem] = {}  # by what goes wrong, and the two sites
         self.found = np.empty((0, FIELDS), np.int64)  # by the scan, in the records that it goes over
         self._consumer: Standing | None = None
 
@@ -93,16 +95,10 @@ class OrderChecker(Observer):
                 break
             self._make_room(records[at])
         problems, self.order.n[state.COUNT] = self.found[: self.order.n[state.COUNT]], 0
-        for row in problems.tolist():
-            if (
-                not row[8]
-                and row[3] < self.reserved
-                and row[0] not in (UNMET, UNLIKE, FREED, UNFENCED, LEFT, AHEAD, UNAWAITED)
-            ):
+        for first in map(First._make, problems.tolist()):
+            if not first.is_global and first.address < self.reserved and first.what not in WITHOUT_ADDRESS:
                 continue
-            key = row[0], row[1], row[2]
-            times, first = self.problems.get(key, (0, tuple(row)))
-            self.problems[key] = times + 1, first
+            self.problems.setdefault(first[:3], Problem(*first[:3], first)).count += 1
         if self._consumer is not None:
             self._consumer.fill((self._ring, 0, self.order, self.found))  # some may be others
 
@@ -151,10 +147,9 @@ class OrderChecker(Observer):
 
     def findings(self, program: Program) -> list[Finding]:
         """One finding for each pair of instructions."""
-        return findings_of(
-            program, self.problems, self.warps, self.homes.cta, lambda address: shared_name(self.variables, address),
-            lambda address: shared_variable(self.variables, address), self.prior or Prior(),
-        )  # fmt: skip
+        named, variable = partial(shared_name, self.variables), partial(shared_variable, self.variables)
+        place = Place(program, self.warps, self.homes.cta, named, variable, self.prior or Prior())
+        return findings_of(place, self.problems.values())
 
     def release(self) -> None:
         """Nobody asks any more."""

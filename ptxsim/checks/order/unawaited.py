@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 from ptxsim.checks.in_flight import Grid, Prior
 from ptxsim.checks.order.dependents import GRID_SHIFT
+from ptxsim.checks.order.problem import Place, Problem
 from ptxsim.checks.order.remedies import writes
 from ptxsim.demangle import short_name
 from ptxsim.diagnostic import Finding, Label
-from ptxsim.engine.program.operation import Op, Program
-
-Met = Mapping[
-    tuple[int, int], tuple[int, tuple[int, ...]]
-]  # by site, and grid and site there: how often, and the first
+from ptxsim.engine.program.operation import Op
 
 
-def unawaited(program: Program, met: Met, prior: Prior) -> list[Finding]:
-    """One finding for the wait that is missing here, and one for that which is missing in the grid between: at the first access."""
-    missing: dict[bool, list[tuple[int, int]]] = {}
-    for key in sorted(met):
-        missing.setdefault(bool(met[key][1][7]), []).append(key)
-    return [_finding(program, keys, met, prior, has_waited) for has_waited, keys in missing.items()]
+def unawaited(place: Place, problems: Iterable[Problem]) -> list[Finding]:
+    """One finding for the wait that is missing here, and one for that which is missing in the grid between: at the first access. The other
+    site of a problem is a grid and a site there."""
+    missing: dict[bool, list[Problem]] = {}
+    for problem in sorted(problems, key=lambda problem: problem.key):
+        missing.setdefault(bool(problem.first.them), []).append(problem)
+    return [_finding(place, alike, has_waited) for has_waited, alike in missing.items()]
 
 
-def _finding(
-    program: Program, keys: Sequence[tuple[int, int]], met: Met, prior: Prior, has_waited: bool
-) -> Finding:  # fmt: skip
-    site, other = keys[0]
-    row, op, (grid, before) = met[keys[0]][1], program.ops[site], _there(prior, other)
+def _finding(place: Place, problems: Sequence[Problem], has_waited: bool) -> Finding:
+    program, prior, (one, *more) = place.program, place.prior, problems
+    op, (grid, before) = program.ops[one.site], _there(prior, one.other)
     name, between, what = short_name(grid.kernel), short_name(prior.between), _does(before)
     if has_waited:
         why = f"{between}, which was launched between the two, never waits for {name}: that it has ended does not say that {name} has"
@@ -45,18 +41,17 @@ def _finding(
         labels.append(Label(before.line, f"{name} {what} it here", before.column, len(before.opcode)))
     else:
         notes.append(f"{name} {what} it at {_place(grid, before)}")
-    seen = {site}
-    for another, there in keys[1:]:
-        if another not in seen:
-            whose, use = _there(prior, there)
-            notes.append(
-                f"the same at line {program.ops[another].line}, of what {short_name(whose.kernel)} {_does(use)}"
-            )
-        seen.add(another)
+    seen = {one.site}
+    for problem in more:
+        if problem.site not in seen:
+            whose, use = _there(prior, problem.other)
+            line = program.ops[problem.site].line
+            notes.append(f"the same at line {line}, of what {short_name(whose.kernel)} {_does(use)}")
+        seen.add(problem.site)
     return Finding(
-        "missing-grid-wait", f"{op.opcode} touches global address {row[3]:#x}, which {name}, a grid that may still run, {what}",
-        op.line, op.column, len(op.opcode), help=help, notes=tuple(notes), labels=tuple(labels), warp=row[5], lane=row[6],
-        count=sum(met[key][0] for key in keys),
+        "missing-grid-wait", f"{op.opcode} touches global address {one.first.address:#x}, which {name}, a grid that may still run, {what}",
+        op.line, op.column, len(op.opcode), help=help, notes=tuple(notes), labels=tuple(labels), warp=one.first.warp, lane=one.first.lane,
+        count=sum(problem.count for problem in problems),
     )  # fmt: skip
 
 
