@@ -1,4 +1,4 @@
-"""What the assembler makes of atomics on shared memory: as ptxas 13.0 has it for sm_90, on these very statements."""
+"""What the assembler makes of atomics: as ptxas 13.0 has it for sm_90, on these very statements."""
 
 from __future__ import annotations
 
@@ -42,6 +42,22 @@ LOOP = "add.s32 %r5, %r5, 4; add.s32 %r3, %r3, 1; setp.lt.u32 %p0, %r3, {}; @%p0
         ("atom.shared.add.u32 %r9, [%r2], %r0; st.global.u32 [%d0], %r9;", REDUCED),
         ("atom.shared.min.s32 %r9, [%r2], %r0; st.global.u32 [%d0], %r9;", None),
         ("atom.shared.exch.b32 %r9, [%r2], %r0; st.global.u32 [%d0], %r9;", None),
+        # other memory
+        ("red.global.add.u32 [%d0], 1;", REDUCED),
+        ("red.global.add.u32 [%d0], %r0;", REDUCED),
+        ("red.add.u32 [%d0], 1;", REDUCED),
+        ("red.release.gpu.global.add.u32 [%d0], 1;", REDUCED),
+        ("red.global.or.b32 [%d0], %r0;", REDUCED),
+        ("red.global.inc.u32 [%d0], 7;", None),
+        ("atom.global.inc.u32 %r9, [%d0], -1; st.global.u32 [%d0+4], %r9;", REDUCED),
+        ("atom.global.add.u32 %r9, [%d0], %r0; st.global.u32 [%d0+4], %r9;", REDUCED),
+        ("atom.global.max.u32 %r9, [%d0], %r0; st.global.u32 [%d0+4], %r9;", None),
+        ("red.global.add.u64 [%d0], 1;", REDUCED),
+        ("red.global.add.u64 [%d0], %d0;", REDUCED),
+        ("cvt.u64.u32 %d1, %r0; red.global.add.u64 [%d0], %d1;", None),
+        ("red.global.max.u64 [%d0], 1;", None),
+        ("red.shared.add.u64 [%r2], 1;", SPIN),
+        ("cvt.u64.u32 %d1, %r20; add.u64 %d1, %d0, %d1; red.global.add.u32 [%d1], 1;", None),
         # addresses
         ("mov.u32 %r3, %ctaid.x;" + AT, REDUCED),
         ("setp.gt.u32 %p0, %r1, 4; selp.b32 %r3, 16, 32, %p0;" + AT, REDUCED),

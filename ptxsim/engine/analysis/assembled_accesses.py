@@ -1,7 +1,7 @@
-"""Accesses to shared memory that cost something else than their events say, because of what ptxas or the hardware makes of them.
+"""Accesses that cost something else than their events say, because of what ptxas or the hardware makes of them.
 
-* Atomics on 32-bit words that are counted by the hardware, or reduced first so that one lane accesses. Read from the code of
-  ptxas 13.0 for sm_90, equal to the profiler's count of a histogram of 32768 such atomics on an H200.
+* Atomics on 32-bit words of shared memory that are counted by the hardware, and those of any memory that are reduced first so that one
+  lane accesses. Read from the code of ptxas 13.0 for sm_90, equal to the profiler's count of a histogram of 32768 such atomics on an H200.
 * What no instruction does at once, of floating-point numbers or of 64 bits, is a loop around a compare-and-swap
   (`layout.atomic_loops`).
 * Asynchronous stores and reductions do not pass through the load-store pipe, nor does what cp.async.cg brings; where it
@@ -21,12 +21,13 @@ from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Mechanism
 
 WORDS = ("u32", "s32", "b32")
+WIDE = ("u64", "s64")
 HALVES = ("f16", "bf16")
 REDUCIBLE = ("add", "min", "max", "and", "or", "xor")
 
 
 class Assembled(StrEnum):
-    """What an access to shared memory is counted as; all but REDUCED and ELSEWHERE are kinds of `layout.banks`."""
+    """What an access is counted as; all but REDUCED and ELSEWHERE are kinds of `layout.banks`."""
 
     COUNTED = "count"  # adds the constant 1, the old value not needed: the hardware counts the lanes on each word and adds once
     REDUCED = (
@@ -45,7 +46,7 @@ LOOPS = (Assembled.SPIN, Assembled.HALF, Assembled.SWAP)
 
 @fact
 def assembled_accesses(program: Program, keep: bool = False) -> dict[int, Assembled]:
-    """The accesses, by site, that are counted as something else than their events if they meet shared memory.
+    """The accesses, by site, that are counted as something else than their events: all but the reduced ones if they meet shared memory.
 
     keep: every result is needed, the registers are looked at when the program has ended.
     """
@@ -78,8 +79,8 @@ def _loop(op: Op) -> Assembled | None:
 
 
 def _fewer(program: Program, keep: bool) -> dict[int, Assembled]:
-    """The atomics on 32-bit words that cost less than they are written as."""
-    candidates = [op for op in program.ops if _on_shared_word(op)]
+    """The atomics that cost less than they are written as."""
+    candidates = [op for op in program.ops if op.family == "atomic" and op.words["type"].name in (*WORDS, *WIDE)]
     if not candidates:
         return {}
     flow = def_use(program)
@@ -90,19 +91,24 @@ def _fewer(program: Program, keep: bool) -> dict[int, Assembled]:
         is_needed = bool(written) and (
             keep or any(site in flow.live for slot in written for site in flow.readers[slot])
         )
-        if not is_needed and _counts(op, flow):
+        shared = op.accesses[0].space == "shared"
+        if shared and not is_needed and _counts(op, flow):
             found[op.site] = Assembled.COUNTED
-        elif (
-            op.words.get("op") in REDUCIBLE
-            and (op.words["op"] == "add" or not is_needed)
-            and _is_one_address(op, flow, divergent)
-        ):
+        elif _is_reducible(op, is_needed, shared, flow, divergent) and _is_one_address(op, flow, divergent):
             found[op.site] = Assembled.REDUCED
     return found
 
 
-def _on_shared_word(op: Op) -> bool:
-    return op.family == "atomic" and op.accesses[0].space == "shared" and op.words["type"].name in WORDS
+def _is_reducible(op: Op, is_needed: bool, shared: bool, flow: DefUse, divergent: set[int]) -> bool:
+    """Whether the lanes' operations are one of what they bring together: sums, of which each lane knows its part, and others whose old value is
+    not needed. In 64 bits, outside shared memory, the lanes are counted and the count is multiplied."""
+    if op.words["type"].name in WIDE:
+        index = op.definition.sources.index("b")
+        value = flow.value(op, index) if isinstance(op.sources[index], Register) else None
+        return not shared and op.words.get("op") == "add" and value not in divergent
+    if not shared and op.words.get("op") == "inc":
+        return _counts(op, flow)
+    return op.words.get("op") in REDUCIBLE and (op.words["op"] == "add" or not is_needed)
 
 
 def _counts(op: Op, flow: DefUse) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.engine.analysis import def_use
-from ptxsim.engine.analysis.assembled_accesses import LOOPS, assembled_accesses
+from ptxsim.engine.analysis.assembled_accesses import LOOPS, Assembled, assembled_accesses
 from ptxsim.engine.program.operand import Address, Constant, Register, Vector
 from ptxsim.engine.program.operation import Op
 from ptxsim.profile.lowering.assembly import Assembly, lowers
@@ -90,7 +90,47 @@ def atomic(assembly: Assembly, op: Op) -> list[MachineOp]:
     unit = unit_of(assembly, op)
     made = assembly.machine(op, unit, Kind.ACCESS, space=space, stores=True, amount=int(unit == "remote"))
     made.writes = tuple(slot for slot in made.writes if assembly.live_readers(slot))  # ptxas makes a reduction of it
+    if assembled_accesses(assembly.program).get(op.site) is Assembled.REDUCED:
+        return [*released(op), *led(assembly, op, made)]
     return [*released(op), *widened(assembly, op, made)]
+
+
+SCAN = 5  # shuffles that add up what the lanes before have
+
+
+def led(assembly: Assembly, op: Op, made: MachineOp) -> list[MachineOp]:
+    """An atomic of one lane for the warp: a vote, who leads, what all bring (their count, the product with a value that is one for all, a sum),
+    and for the old value of each lane what those before it bring."""
+    index = op.definition.sources.index("b")
+    value = (assembly.flow.value(op, index),) if isinstance(op.sources[index], Register) else ()
+    differs = bool(assembly.divergent.intersection(value))
+    voted, first, lane, leads, brought, before = (assembly.new_slot() for _ in range(6))
+    ops = [
+        MachineOp("vote", (voted,), (), op.site),
+        MachineOp("uniform", (first,), (voted,), op.site),
+        MachineOp("s2r.thread", (lane,), (), op.site),
+        MachineOp("alu", (leads,), (first, lane), op.site),
+    ]
+    if differs and made.writes:
+        sums = [value, *[(before,)] * (SCAN - 1)]
+        ops += [MachineOp("shuffle", (before,), reads, op.site, Kind.SHUFFLE) for reads in sums]
+        ops.append(MachineOp("iadd", (brought,), (before, *value), op.site))
+    elif differs:
+        ops.append(MachineOp("redux", (brought,), value, op.site, Kind.SHUFFLE))
+    else:
+        ops.append(MachineOp("convert", (brought,), (voted,), op.site))
+        if value:
+            ops.append(MachineOp("imad", (brought,), (brought, *value), op.site))
+    old, writes = assembly.new_slot(), made.writes
+    made.reads = (*(read for read in made.reads if read not in value), brought)
+    made.writes, made.predicates = (old,) if writes else (), (leads,)
+    ops.append(made)
+    if writes and not differs:
+        ops.append(MachineOp("convert", (before,), (voted,), op.site))
+    if writes:
+        ops.append(MachineOp("shuffle", (old,), (old, first), op.site, Kind.SHUFFLE, latency=26))
+        ops.append(MachineOp("imad", writes, (old, before), op.site))
+    return ops
 
 
 @lowers("ldmatrix", "stmatrix")
