@@ -27,6 +27,7 @@ from ptxsim.engine.program.operation import Program
 from ptxsim.isa.bind import Binder, Bound
 from ptxsim.isa.facts import Mechanism
 from ptxsim.isa.registry import Form
+from ptxsim.jit.compiler import Abilities
 from ptxsim.session.module import Module
 from ptxsim.session.ptxfile.file import Options as OptionsOfFile
 from ptxsim.session.ptxfile.file import run_file
@@ -50,7 +51,7 @@ PRODUCT = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3
 def write(program: Program, target: str, full: bool = True) -> tuple[str, dict[int, str]]:
     """The IR of a program, the same on every machine, and why operations take the slow path, by site."""
     places = WarpLayout.of(program, specials_of(program))
-    writer = KernelWriter(program, places, "ptxsim_", Options(full, target=target))
+    writer = KernelWriter(program, places, "ptxsim_", Options(full, target=target), Abilities())
     return writer.text(program.name), writer.slow_path
 
 

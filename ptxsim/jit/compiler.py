@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptxsim.jit.address_space import side_by_side
 from ptxsim.jit.callbacks import interruptible
@@ -29,6 +29,13 @@ FEW_PASSES = ("always_inliner", "sroa", "simplify_cfg")
 
 _LLVM = threading.Lock()  # all modules share a context, which is for one thread at a time, an interrupted one's too
 _PUBLISHED: list[tuple[Jit, object]] = []  # symbols are the process's: what they lead to lives as long as it does
+
+
+class Abilities(NamedTuple):
+    """What a CPU does by itself, and native code does in several steps elsewhere."""
+
+    half_conversion: bool = True  # between f16 and f32
+    rounds_to_zero: bool = False  # in single instructions (AVX-512)
 
 
 class Refused(Exception):
@@ -67,10 +74,10 @@ class Jit:
         self.compiled = 0  # modules that were not found in the store
 
     @property
-    def half_conversion(self) -> bool:
-        """Whether the CPU converts between f16 and f32 by itself."""
+    def abilities(self) -> Abilities:
         known = ("haswell", "skylake", "znver", "x86-64-v3", "x86-64-v4", "apple")
-        return "+f16c" in self.features.split(",") or self.cpu.startswith(known)
+        features = self.features.split(",")
+        return Abilities("+f16c" in features or self.cpu.startswith(known), "+avx512f" in features)
 
     def _machine_for(self, level: int, fresh: bool = False) -> Any:
         if fresh or level not in self._machines:

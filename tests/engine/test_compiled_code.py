@@ -14,7 +14,7 @@ from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import Value, kind_of_dtype
 from ptxsim.engine.compiled.library import Library, library
 from ptxsim.engine.compiled.run import selftest
-from ptxsim.jit.compiler import ATTRIBUTES, Jit
+from ptxsim.jit.compiler import ATTRIBUTES, Abilities, Jit
 from ptxsim.jit.store import ObjectStore
 from ptxsim.types import TYPES
 from tests.engine.programs import Writer, body, compare, outcome, run
@@ -181,7 +181,7 @@ def emitted(effect, operands: list[np.ndarray], native: Library, tag: str) -> np
     """What the emitted form of an effect computes."""
     import ctypes
 
-    module = Module(native.jit.half_conversion)
+    module = Module(native.jit.abilities)
     e = Emitter(module)
     values = []
     for i, array in enumerate(operands):
@@ -233,7 +233,7 @@ def test_indices_beyond_a_table_read_its_last_entry():
     ("kind", "least", "most"), [("u8", 0, 255), ("s8", -128, 127), ("u64", 0, 2**64 - 1), ("s64", -(2**63), 2**63 - 1)]
 )
 def test_numbers_beside_values_fit_their_kind(kind, least, most):
-    e = Emitter(Module(True))
+    e = Emitter(Module(Abilities()))
     like = Value(e, "%x", kind)
     for number in {least, most, -1, 1}:  # -1 is all bits
         assert e.lift(number, like).text == f"splat (i{kind[1:]} {number})"
@@ -245,7 +245,7 @@ def test_numbers_beside_values_fit_their_kind(kind, least, most):
 
 
 def test_other_scalars_beside_values():
-    e = Emitter(Module(True))
+    e = Emitter(Module(Abilities()))
     assert (
         e.lift(np.True_, Value(e, "%x", "pred")).text == e.lift(True, Value(e, "%x", "pred")).text == "splat (i1 true)"
     )

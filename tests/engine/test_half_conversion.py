@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ptxsim.jit.compiler import Jit
+from ptxsim.jit.compiler import Abilities, Jit
 from tests.helpers import launch, text_of
 
 HALVES = np.arange(1 << 16, dtype=np.uint16)
@@ -26,7 +26,7 @@ def singles() -> np.ndarray:
 @pytest.mark.parametrize("by_the_cpu", [True, False])
 def test_every_half_and_what_rounds_to_one(by_the_cpu, native, monkeypatch):
     if not by_the_cpu:
-        monkeypatch.setattr(Jit, "half_conversion", False)
+        monkeypatch.setattr(Jit, "abilities", Abilities(half_conversion=False))
     s = singles()
     h = np.resize(HALVES, len(s)).view(np.float16)
     wide, half, brain = np.zeros_like(s), np.zeros_like(h), np.zeros(len(s), ml_dtypes.bfloat16)

@@ -138,7 +138,7 @@ class Library:
         from ptxsim.engine.compiled.runtime.access import AccessHelper
         from ptxsim.engine.compiled.tensor import tensor_memory_product, warp_product, warpgroup_product
 
-        module = Module(self.jit.half_conversion)
+        module = Module(self.jit.abilities)
         match description[0]:
             case "product":
                 text = warp_product.text(name, description, module)
@@ -202,7 +202,7 @@ class Library:
     def wish(self, program: Program, places: WarpLayout, options: Options) -> Wish:
         """For the function of a program."""
         key = self.jit.key("kernel", str(options), identity(program))
-        make = partial(_writer, program, places, self.prefix, options, self.jit.half_conversion)
+        make = partial(_writer, program, places, self.prefix, options, self.jit.abilities)
         return Wish(key, program, options, make)
 
     def _first(self, wanted: Wish) -> tuple[int, dict[int, str]]:

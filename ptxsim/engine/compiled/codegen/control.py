@@ -15,6 +15,7 @@ from ptxsim.engine.program.callees import blocks_of
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.engine.splits import UNTIL_IT_LEAVES
 from ptxsim.isa.facts import Control
+from ptxsim.jit.compiler import Abilities
 
 NO_PATHS = "calls where functions recurse, use alloca, return predicates, or come to be called in too many ways"
 
@@ -24,8 +25,8 @@ class ControlWriter(FunctionWriter):
 
     block: list[Op]
 
-    def __init__(self, program: Program, places: WarpLayout, prefix: str, options: Options, half_conversion: bool):
-        super().__init__(program, places, prefix, options, half_conversion)
+    def __init__(self, program: Program, places: WarpLayout, prefix: str, options: Options, cpu: Abilities):
+        super().__init__(program, places, prefix, options, cpu)
         self.impatience = impatience(program)
         self._own = blocks_of(program)[program.name]  # of the kernel itself
 

@@ -11,6 +11,7 @@ from ptxsim.engine.compiled.ir.value import CannotEmit, Value
 from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WarpLayout
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.jit.compiler import Abilities
 from ptxsim.machine.event import Event
 
 Typed = tuple[str, str]  # an LLVM type and the text of a value
@@ -23,8 +24,8 @@ class FunctionWriter(OperandWriter):
     the library makes it. `number` is the block that is printed, `ended` whether its last operation has left it.
     """
 
-    def __init__(self, program: Program, places: WarpLayout, prefix: str, options: Options, half_conversion: bool):
-        super().__init__(program, places, options, half_conversion)
+    def __init__(self, program: Program, places: WarpLayout, prefix: str, options: Options, cpu: Abilities):
+        super().__init__(program, places, options, cpu)
         self.prefix = prefix
         self.helpers: dict[str, tuple[Any, ...]] = {}
         self.number = 0

@@ -28,17 +28,15 @@ from ptxsim.engine.compiled.ir.outline import compute
 from ptxsim.engine.compiled.ir.value import CannotEmit
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, WarpLayout
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.jit.compiler import ATTRIBUTES
+from ptxsim.jit.compiler import ATTRIBUTES, Abilities
 from ptxsim.machine.event import Event
 
 
 class KernelWriter(ControlWriter):
     """Writes the function of one program. `slow_path` are the operations that take the slow path, by site, and why."""
 
-    def __init__(
-        self, program: Program, places: WarpLayout, prefix: str, options: Options, half_conversion: bool = True
-    ):
-        super().__init__(program, places, prefix, options, half_conversion)
+    def __init__(self, program: Program, places: WarpLayout, prefix: str, options: Options, cpu: Abilities):
+        super().__init__(program, places, prefix, options, cpu)
         self.slow_path: dict[int, str] = {}
         self._lines: dict[int, list[str]] = {}  # of the blocks that have been printed
         self._live_out = None if options.keep else live_out(program)

@@ -24,6 +24,7 @@ from ptxsim.engine.program.operand import (
     Vector,
 )
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.jit.compiler import Abilities
 from ptxsim.machine.event import Wanted
 from ptxsim.types import ScalarType
 
@@ -55,9 +56,9 @@ class OperandWriter:
     op: Op
     index: int
 
-    def __init__(self, program: Program, places: WarpLayout, options: Options, half_conversion: bool):
+    def __init__(self, program: Program, places: WarpLayout, options: Options, cpu: Abilities):
         self.program, self.places, self.options = program, places, options
-        self.module = Module(half_conversion)
+        self.module = Module(cpu)
         self.emitter = Emitter(self.module)
         self.live: list[set[int]] = []
         self.begin_block()

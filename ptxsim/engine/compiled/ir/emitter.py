@@ -189,7 +189,7 @@ class Emitter:
         if x.kind == "bf16":
             word = self.cast(self.bits(x, "u16"), "u32")
             return self.bits(word << 16, "f32")
-        if self.module.half_conversion:
+        if self.module.cpu.half_conversion:
             half = self.pure(f"bitcast {x.type} {x.text} to <{self.lanes} x half>", "half")
             return self.pure(f"fpext <{self.lanes} x half> {half.text} to {self.vector('f32')}", "f32")
         word = self.cast(self.bits(x, "u16"), "u32")
@@ -205,7 +205,7 @@ class Emitter:
         if kind == "bf16":
             rounded = (word + 0x7FFF + (word >> 16 & 1)) >> 16
             result = self.cast(self.where((word & 0x7FFFFFFF) > 0x7F800000, 0x7FC0, rounded), "u16")
-        elif self.module.half_conversion:
+        elif self.module.cpu.half_conversion:
             half = self.pure(f"fptrunc {x.type} {x.text} to <{self.lanes} x half>", "half")
             result = self.pure(f"bitcast <{self.lanes} x half> {half.text} to {self.vector('u16')}", "u16")
         else:
@@ -218,6 +218,19 @@ class Emitter:
             result = self.where(magnitude > 0x7F800000, 0x7E00, result)
             result = self.cast(result | word >> 16 & 0x8000, "u16")
         return Value(self, result.text, kind)
+
+    def singles_toward_zero(self, x: Value) -> Value:
+        """s32 as f32, toward zero: for CPUs that round so in one instruction."""
+        parts = []
+        for first in range(0, self.lanes, 16):
+            order = ", ".join(f"i32 {lane}" for lane in range(first, first + 16))
+            part = self.let(f"shufflevector {x.type} {x.text}, {x.type} poison, <16 x i32> <{order}>")
+            call = self.call(
+                "x86.avx512.sitofp.round.v16f32.v16i32", "<16 x float>", ("<16 x i32>", part), ("i32", "11")
+            )
+            parts.append(f"<16 x float> {self.let(call)}")
+        order = ", ".join(f"i32 {lane}" for lane in range(self.lanes))
+        return self.pure(f"shufflevector {', '.join(parts)}, <{self.lanes} x i32> <{order}>", "f32")
 
     # ---- operations of ptxsim.lanes ----
 

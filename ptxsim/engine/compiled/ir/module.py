@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from ptxsim.jit.compiler import Abilities
+
 Table = np.ndarray[Any, np.dtype[Any]]
 
 
 class Module:
     """What several functions of one IR module share: declarations and constant tables."""
 
-    def __init__(self, half_conversion: bool):
-        self.half_conversion = half_conversion  # whether the CPU converts f16
+    def __init__(self, cpu: Abilities):
+        self.cpu = cpu
         self.declarations: dict[str, str] = {}
         self.globals: dict[str, str] = {}
         self.functions: list[str] = []

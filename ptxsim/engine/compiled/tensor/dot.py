@@ -18,7 +18,7 @@ from ptxsim.engine.compiled.ir.value import Value
 from ptxsim.engine.compiled.tensor import dot_f64
 from ptxsim.engine.compiled.tensor.arithmetic import ENTRY, Arithmetic, constant_table, repeated
 from ptxsim.lanes import LANES
-from ptxsim.numerics.fused import HIGHEST, LOWEST, ZERO
+from ptxsim.numerics.fused import HIGHEST, KEPT_BITS, LOWEST, ZERO
 
 
 def text(name: str, arithmetic: Arithmetic, module: Module) -> str:
@@ -166,7 +166,7 @@ class _Dot:
         e, rule = self.e, self.rule
         ks = rule.blocks[number]
         largest = self._over(ks, slow, fast, "s16", lambda x, y, _: x + y, e.maximum, e.splat(-(1 << 15), "s16"))
-        shift, unusual = zip(*(self._shift(c[i], largest[i]) for i in (0, 1)))
+        shift, unusual = map(list, zip(*(self._shift(c[i], largest[i]) for i in (0, 1))))
         scale = [e.bits((s + 127) << 23, "f32") for s in shift]
 
         def cut(x: Value, y: Value, i: int) -> Value:
@@ -177,7 +177,15 @@ class _Dot:
             self._over(ks[start : start + part], slow, fast, "f32", cut, add, e.splat(0, "s32"))
             for start in range(0, len(ks), part)
         ]
-        results = [self._rounded([s[i] for s in sums], self._cut(c[i] * scale[i]), shift[i]) for i in (0, 1)]
+        own = [self._cut(c[i] * scale[i]) for i in (0, 1)]
+        if len(sums) == 1 and not rule.narrow and e.module.cpu.rounds_to_zero:
+            totals = [terms + x for terms, x in zip(sums[0], own, strict=True)]
+            results = [self._cut_to_kept(total, by) for total, by in zip(totals, shift, strict=True)]
+            if not rule.fits:  # of 16 terms and C, an i32 may not have room for all
+                wrapped = [(a ^ t) & (b ^ t) < 0 for a, b, t in zip(sums[0], own, totals, strict=True)]
+                unusual = [a | b for a, b in zip(unusual, wrapped, strict=True)]
+        else:
+            results = [self._rounded([s[i] for s in sums], own[i], shift[i]) for i in (0, 1)]
         return self._recomputed(results, unusual, slow, fast, c, largest, number)
 
     def _shift(self, c: Value, largest: Value) -> tuple[Value, Value]:
@@ -197,6 +205,16 @@ class _Dot:
     def _cut(self, x: Value) -> Value:
         return self.e.pure(f"fptosi {x.type} {x.text} to {self.e.vector('s32')}", "s32")
 
+    def _cut_to_kept(self, total: Value, shift: Value) -> Value:
+        """The sum as the accumulator keeps it, where the CPU rounds toward zero by itself."""
+        e, single = self.e, self.e.singles_toward_zero(total)
+        if self.rule.kept < KEPT_BITS["f32"]:
+            single = e.bits(e.bits(single, "u32") & 2**32 - (1 << KEPT_BITS["f32"] - self.rule.kept), "f32")
+        return single * self._back(shift)
+
+    def _back(self, shift: Value) -> Value:
+        return self.e.bits((127 - shift) << 23, "f32")
+
     def _rounded(self, sums: list[Value], own: Value, shift: Value) -> Value:
         e = self.e
         first, *more = [sums[0] + own] if self.rule.fits else [*sums, own]
@@ -205,8 +223,7 @@ class _Dot:
             total = total + e.convert(x, "f64")
         if not self.rule.narrow:
             word = e.bits(total, "u64") & (2**64 - (1 << 52 - self.rule.kept))
-            back = e.bits((127 - shift) << 23, "f32")
-            return e.convert(e.bits(word, "f64"), "f32") * back
+            return e.convert(e.bits(word, "f64"), "f32") * self._back(shift)
         value = total * e.bits(e.convert(1023 - shift, "s64") << 52, "f64")
         field = e.bits(value, "s64") & (0x7FF << 52)
         field = e.maximum(field, (1023 + self.rule.smallest) << 52)
