@@ -29,6 +29,7 @@ _OF_COPIES = (
 _OF_ORDER = (*_OF_COPIES, "missing-proxy-fence", "mbarrier-visibility")
 _OF_LAYOUTS = ("swizzle-mismatch", "swizzle-start", "descriptor-overlap", "descriptor-past-tile", "fragment-order")
 _OF_STEPS = (*_OF_LAYOUTS, "missing-wgmma-fence")  # which are found again at each step of an unrolled loop
+_END = Synchronisation(Mechanism.MBARRIER, Role.END)
 # What copies that are not waited for may lead to.
 _OUTCOMES = {"mbarrier-phase": "bytes", "deadlock": "stuck"}
 # Which finding of a cause stands for it: the first kind here; then the first in the text.
@@ -124,6 +125,8 @@ class _Causes:
             yield "cancel-after-failure", None  # what is looked at before the answer is there
         if name in ("mbarrier-init", "uninitialized-read") and ops:  # what a copy completes on, and what it adds to
             yield "unready", self._line(ops[0])
+        if name == "mbarrier-init" or (name in RACES and any(op.synchronises == _END for op in ops)):
+            yield "ended", None
         if finding.case == MIXED_SIZES:
             yield name, finding.case
         if name == "cluster-exit":  # the barrier of the cluster at the begin, or at the end

@@ -106,6 +106,11 @@ def find(cta: Cta, offset: int, address: int) -> MBarrier:
         near = [at for at in live if at - 8 < offset < at + 8]
         where = f"; there is one at {near[0]:#x}" if near else ""
         whose = "of the cluster" if cta.cluster.size > 1 else "for the CTA"
+        if place != state.NOWHERE:
+            raise Fault(
+                "mbarrier-init", f"the mbarrier at {address:#x} has been ended by mbarrier.inval",
+                help=f"before mbarrier.inval put a barrier {whose} that all who use it come to, or initialise it again",
+            )  # fmt: skip
         raise Fault(
             "mbarrier-init", f"no mbarrier has been initialised at {address:#x}{where}",
             help=f"mbarrier.init it in one thread, then a barrier {whose} before another thread uses it",

@@ -205,7 +205,6 @@ def synchronise(
 ) -> None:
     """What lanes have read strongly they acquire, what they write they release, as the instruction says."""
     bits, rest = int(o.sites[site]), mask
-    scope = bits >> SCOPE & 3
     if o.n[EDGES] == 0 and not bits & (ACQUIRES | RELEASES):
         return  # nothing to hand on
     while rest:
@@ -215,20 +214,44 @@ def synchronise(
         if bits & PART:
             address &= -WORD
         key = address if is_global else shared_key(o, slot, address)
-        if how & READS:
-            waited(o, slot, warp, part)
-            acquire_at(o, slot, warp, part, key, since, scope, bits & ACQUIRES != 0)
-            if bits & FOLLOWED:
-                hear(o, slot, warp, part, key, since, site)
-        if how & READS and how & WRITES and bits & ACQUIRES and bits & RELEASES and part & part - 1:
-            take_turns(o, slot, warp, part)
-        if how & WRITES:
-            goes_on = how & READS != 0 or bits & PART != 0  # other parts of the word stay
-            if bits & LOOKS and not bits & RELEASES:
-                part = 0  # who reads the value cannot tell it from the one before: it may be that one, and nothing else is handed on
-            release_at(o, slot, warp, part, key, since, scope, bits & RELEASES != 0, goes_on)
-            if o.n[HEARS] and is_global:
-                say(o, slot, warp, part, key, since, goes_on)
+        if how & READS and how & WRITES and part & part - 1 and hands_on_by_fences(o, slot, warp, part, bits):
+            for lane in range(LANES):  # one after the other
+                if part >> lane & 1:
+                    meet_at(o, slot, warp, 1 << lane, key, since, site, how, is_global)
+        else:
+            meet_at(o, slot, warp, part, key, since, site, how, is_global)
+
+
+def hands_on_by_fences(o: Order, slot: int, warp: int, lanes: int, bits: int) -> bool:
+    """Whether lanes that update one place hand on what was done before their fences, to the lanes after them."""
+    if bits & ACQUIRES and bits & RELEASES:
+        return False  # see take_turns
+    for lane in range(LANES):
+        if lanes >> lane & 1 and o.fence_row[slot, warp * LANES + lane] != NONE:
+            return True
+    return bits & RELEASES != 0
+
+
+def meet_at(
+    o: Order, slot: int, warp: int, part: int, key: int, since: int, site: int, how: int, is_global: bool
+) -> None:  # fmt: skip
+    """The same of lanes that access one address, which was last written at `since`."""
+    bits = int(o.sites[site])
+    scope = bits >> SCOPE & 3
+    if how & READS:
+        waited(o, slot, warp, part)
+        acquire_at(o, slot, warp, part, key, since, scope, bits & ACQUIRES != 0)
+        if bits & FOLLOWED:
+            hear(o, slot, warp, part, key, since, site)
+    if how & READS and how & WRITES and bits & ACQUIRES and bits & RELEASES and part & part - 1:
+        take_turns(o, slot, warp, part)
+    if how & WRITES:
+        goes_on = how & READS != 0 or bits & PART != 0  # other parts of the word stay
+        if bits & LOOKS and not bits & RELEASES:
+            part = 0  # who reads the value cannot tell it from the one before: it may be that one, and nothing else is handed on
+        release_at(o, slot, warp, part, key, since, scope, bits & RELEASES != 0, goes_on)
+        if o.n[HEARS] and is_global:
+            say(o, slot, warp, part, key, since, goes_on)
 
 
 def take_turns(o: Order, slot: int, warp: int, lanes: int) -> None:

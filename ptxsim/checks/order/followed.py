@@ -1,10 +1,13 @@
 """Which strong reads of global memory are of flags, and which of data, by what becomes of their values.
 
 A flag decides how its thread goes on: a loop looks at it until it is set, or an atomic's result is compared with a number (the last
-CTA). Data that no loop waits for goes into other memory: who reads it takes it to be there.
+CTA). Data that no loop waits for goes into other memory: who reads it takes it to be there. An address that has been read is a flag, too, of what stands
+there (the node under the top of a stack).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from ptxsim.checks.order.tickets import decided
 from ptxsim.engine.analysis.control_flow import ControlFlow, control_flow
@@ -37,7 +40,24 @@ def followed_reads(program: Program) -> tuple[set[int], set[int]]:
             data.add(op.site)
     if not flags & awaited:  # what the last one reads, it reads as the last one
         data &= told
-    return (flags, data) if flags and data else (set(), set())
+    if not flags or not data:
+        flags, data = set(), set()
+    for pointer, read in _led_to(program, flow, reads, [op for op in loads if op.site not in awaited]):
+        flags.add(pointer)
+        data.add(read)
+    return flags, data
+
+
+def _led_to(program: Program, flow: DefUse, reads: list[Op], loads: list[Op]) -> Iterator[tuple[int, int]]:
+    """Sites of reads that bring the address of a load, and those of such loads, whose values go into memory. A number that an atomic has counted promises nothing."""
+    places = {op.site: _places_of(flow, op) for op in loads if _is_stored(program, flow, op)}
+    for pointer in reads if places else ():
+        if pointer.accesses[0].kind is not AccessKind.READ and _writes_constants(pointer):
+            continue
+        values, _ = _made_of(program, flow, pointer)
+        for site, slots in places.items():
+            if site != pointer.site and not values.isdisjoint(slots):
+                yield pointer.site, site
 
 
 def _is_strong(op: Op, what: str) -> bool:
@@ -102,6 +122,17 @@ def _is_stored(program: Program, flow: DefUse, op: Op) -> bool:
                 values |= new
                 rest += new
     return False
+
+
+def _places_of(flow: DefUse, op: Op) -> set[int]:
+    """The values that the addresses of an operation are made of."""
+    found, at = set[int](), 0
+    for source in op.sources:
+        slots = flow.reads[op.site][at : at + len(slots_of([source]))]
+        at += len(slots)
+        if isinstance(source, Address):
+            found.update(slots)
+    return found
 
 
 def _only_places(flow: DefUse, op: Op, values: set[int]) -> bool:

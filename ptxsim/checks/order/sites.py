@@ -33,6 +33,7 @@ SIZE = 22  # where the three bits of the size of a strong access begin: 1 + log2
 PART = 33554432  # a strong access to part of a word, which counts as one of the word
 VOTES = 134217728  # at a barrier whose threads hand each other a predicate
 LOOKS = 67108864  # an atomic that leaves memory as it is
+ENDS = LOOKS  # of what INITIALIZES, as its counterpart is told of: the mbarrier ends
 FOLLOWED = 268435456  # a strong read of a flag
 CARRIES = 1073741824  # a strong store of what a strong load has brought from its place, changed; or a sum of an atomic
 TAKEN = 536870912  # a strong read of data, which is taken to be there (see followed)
@@ -106,7 +107,7 @@ def _synchronisation(op: Op, mechanism: Mechanism, role: Role) -> int:
         kind = COVERS * is_sc | UNORDERED * is_loose | (_scope(fence.scope) if is_sc else 0)
         return ACQUIRES * (fence.order != "release") | RELEASES * (fence.order != "acquire") | kind
     if mechanism is Mechanism.MBARRIER and role in (Role.INIT, Role.END):
-        return INITIALIZES
+        return INITIALIZES | ENDS * (role is Role.END)
     if mechanism is Mechanism.MBARRIER and role in (Role.ARRIVE, Role.WAIT):
         # Without the words it is .cta, which all take for mbarriers of other CTAs too: the cluster.
         order = 0 if words.get("sem") == "relaxed" else RELEASES if role is Role.ARRIVE else ACQUIRES

@@ -14,6 +14,8 @@ from ptxsim.checks.order.sites import (
     BY_PROXY,
     COVERS,
     CP_ASYNC,
+    ENDS,
+    INITIALIZES,
     LATER,
     SCOPE,
     STRONG,
@@ -35,8 +37,8 @@ from ptxsim.machine.pages import Spare
 (
     NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, THREADS, FREE,
     INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, INITS, PRODUCTS, AGREED_IN_SHARED, PASSES, COVER_SCOPE,
-    TENSOR, LOG_FROM, STRAYED, AWAITED, AWAITS, SIGNALS, BEGUN, HEARS, LOGGED_APART, NOTED, UNASKED, WHOLE_LINES, NUMBERS,
-) = range(45)  # fmt: skip
+    TENSOR, LOG_FROM, STRAYED, AWAITED, AWAITS, SIGNALS, BEGUN, HEARS, LOGGED_APART, NOTED, UNASKED, WHOLE_LINES, ENDED, NUMBERS,
+) = range(46)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
 # of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
@@ -54,6 +56,7 @@ from ptxsim.machine.pages import Spare
 # griddepcontrol.wait and .launch_dependents have been executed, BEGUN: the latter by threads that know of no wait (see dependents).
 # WHOLE_LINES: there are asynchronous copies, so that lines of shared memory say for their granules who wrote them (see by_line).
 # UNASKED: nothing of the program asks when global memory was last written by a store that left it as it was: such a store is like a read.
+# ENDED: the program ends mbarriers, so that who uses them is remembered as who reads them.
 # HEARS: whether it is kept what flags say that release nothing (see hearsay).
 
 FIRST_WHOLE, END_WHOLE, CHANGED = range(3)  # of Order.whole
@@ -260,6 +263,7 @@ def begin(
     n[AGREED_IN_SHARED] = _agree(sites, UPDATES_GLOBAL, Scope.CLUSTER if ctas > 1 else Scope.CTA)
     n[COPYING] = some & BY_PROXY != 0
     n[WHOLE_LINES] = some & (LATER | CP_ASYNC | WARPGROUP) != 0
+    n[ENDED] = any(bits & INITIALIZES and bits & ENDS for bits in sites)
     n[UNASKED] = not some & (BY_PROXY | STRONG)
     n[[THREADS, INITIALIZED, LINES]] = block, initialized, lines
     n[[CLUSTERS, GRID, WAYS, ROWS, KEPT]] = clusters, grid, ways, rows, 1
