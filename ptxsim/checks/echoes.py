@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from ptxsim.checks.causes import lines_of, stretch_of
 from ptxsim.checks.covered import RACES, WAITS, without_covered, written_lines
@@ -15,6 +16,7 @@ from ptxsim.checks.flags import barriers_that_lack, flag_between, is_of_flag
 from ptxsim.checks.order.remedies import writes
 from ptxsim.checks.order.rounds import block_of, next_round
 from ptxsim.checks.order.sites import SCOPE, site_bits
+from ptxsim.checks.waits import short_wait
 from ptxsim.diagnostic import LEFT_OVER, MIXED_SIZES, NOT_BEGUN, NOT_OVER, SURPLUS, Finding
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import def_use, slots_of
@@ -32,6 +34,7 @@ _OF_STEPS = (*_OF_LAYOUTS, "missing-wgmma-fence")  # which are found again at ea
 _END = Synchronisation(Mechanism.MBARRIER, Role.END)
 # What copies that are not waited for may lead to.
 _OUTCOMES = {"mbarrier-phase": "bytes", "deadlock": "stuck"}
+MOST_TOLD = 3  # findings of one kind that have the cause of another one, and are told in full
 # Which finding of a cause stands for it: the first kind here; then the first in the text.
 _RANKS = (
     "member-mask", "missing-commit", *WAITS, "register-in-flight", "tensor-memory-order", "race-shared", "mbarrier-visibility", "race-warp", "race-global",
@@ -110,6 +113,8 @@ class _Causes:
                     yield "commit", op.completes_by
             if name in (*RACES, *WAITS):
                 yield "access", self._line(ops[0])
+            if name in WAITS:
+                yield from (("wait", wait) for op in copies for wait in self._waits_of(op))
             by_threads = self._waits_at_mbarriers and any(op.completes_by is Mechanism.CP_ASYNC_GROUP for op in copies)
             if by_threads or any(op.completes_by is Mechanism.MBARRIER for op in copies):
                 yield from (_OUTCOMES[each] for each in names & _OUTCOMES.keys())
@@ -167,6 +172,16 @@ class _Causes:
     @property
     def _waits_at_mbarriers(self) -> bool:
         return any(op.synchronises == Synchronisation(Mechanism.MBARRIER, Role.WAIT) for op in self.program.ops)
+
+    def _waits_of(self, copy: Op) -> list[Hashable]:
+        """What is wrong with the waits for a copy's group, where there are none, or one that lets groups go on."""
+        if copy.completes_by not in (Mechanism.CP_ASYNC_GROUP, Mechanism.BULK_GROUP):
+            return []
+        wait = Synchronisation(copy.completes_by, Role.WAIT)
+        if not any(op.synchronises == wait for op in self.program.ops) and not self._waits_at_mbarriers:
+            return [copy.completes_by]
+        short = short_wait(self.program, copy)
+        return [self._line(short[0])] if short else []
 
     def _line(self, op: Op) -> Hashable:
         """The line of an operation as its author has written it."""
@@ -326,14 +341,22 @@ def _with_notes(finding: Finding, others: Sequence[Finding], source: Source) -> 
     if alike:
         lines = sorted({each.line for each in alike} - {finding.line})
         notes += [f"the same at {lines_of(lines)}"] if lines else []
-    for each in others:
-        if each not in alike:
-            beside = ", ".join(f"line {label.line}: {label.text}" for label in each.labels)
-            notes.append(
-                f"{each.name} at line {each.line} comes of it, too: {each.message}" + (f" ({beside})" if beside else "")
-            )
-            if _is_left_over(each) and each.help:
-                notes.append(each.help)
-            if each.name in _OUTCOMES:
-                notes += [note for note in each.notes if note not in notes]
+    rest = [each for each in others if each not in alike]
+    for name, these in groupby(sorted(rest, key=lambda each: each.name), key=lambda each: each.name):
+        told = list(these)
+        is_long = name in _OF_ORDER and len(told) > MOST_TOLD
+        for each in told[: 1 if is_long else None]:
+            notes += _told(each, notes)
+        if is_long:
+            notes.append(f"{name} at {lines_of(sorted({each.line for each in told[1:]}))} of the same cause")
     return replace(finding, notes=tuple(notes), count=finding.count + sum(each.count for each in alike))
+
+
+def _told(each: Finding, known: Sequence[str]) -> Iterator[str]:
+    """What a finding that has another one's cause is told as there."""
+    beside = ", ".join(f"line {label.line}: {label.text}" for label in each.labels)
+    yield f"{each.name} at line {each.line} comes of it, too: {each.message}" + (f" ({beside})" if beside else "")
+    if _is_left_over(each) and each.help:
+        yield each.help
+    if each.name in _OUTCOMES:
+        yield from (note for note in each.notes if note not in known)

@@ -24,7 +24,7 @@ def missing_wait(
     """An instruction accesses what a copy writes, and has not waited for the copy; where: the address; by: the warp that copies, if
     that is another one and its own wait says when the copy is done."""
     op, before = program.ops[site], program.ops[other]
-    short = _short_wait(program, before)
+    short = short_wait(program, before)
     name = "cp-async-not-waited" if before.completes_by is Mechanism.CP_ASYNC_GROUP else "missing-wait"
     writes = any(access.writes and access.space != "global" for access in op.accesses)
     is_filled = before.completes_by is Mechanism.MBARRIER and not is_by_lanes(op)
@@ -42,8 +42,9 @@ def missing_wait(
         )
     fixes = (*([beside(short[0], "statement", f"{short[0].opcode} 0;")] if short else []), *waits_before(op, before))
     if by is not None and not writes and not by_mbarrier:
+        how = short[1] if short else f"{', '.join(WAITS[Mechanism.CP_ASYNC_GROUP])} 0"
         help = (
-            f"if it brings what is read here: warp {by} waits for it ({', '.join(WAITS[Mechanism.CP_ASYNC_GROUP])} 0), then a barrier; "
+            f"if it brings what is read here: warp {by} waits for it ({how}), then a barrier; "
             f"if what comes next: a barrier before line {before.line}, once all have read what it overwrites"
         )
         fixes = (beside(before, "before", CTA_BARRIER), *fixes)
@@ -56,7 +57,7 @@ def missing_wait(
     )  # fmt: skip
 
 
-def _short_wait(program: Program, before: Op) -> tuple[Op, str] | None:
+def short_wait(program: Program, before: Op) -> tuple[Op, str] | None:
     """A wait that is there and lets groups go on, and what is to be said of it; None where there is none."""
     for op in program.ops:
         waits = op.synchronises is not None and op.synchronises.role is Role.WAIT
@@ -97,7 +98,7 @@ def _given_back(program: Program, before: Op, end: Op | None, writer: Op) -> str
     told = next((op for op in program.ops[product : end.site] if _tells(op)), None)
     if told is not None:
         return f"{told.opcode} at line {told.line} gives the tile back: put {end.opcode} of line {end.line} before it"
-    short = _short_wait(program, before)
+    short = short_wait(program, before)
     return short[1] if short else f"put {end.opcode} of line {end.line} before what lets line {writer.line} go on"
 
 

@@ -69,8 +69,8 @@ def _race(place: Place, race: Problem) -> Finding:
         who = "another lane of the warp"
     elif is_far:
         who += f" of CTA {other_cta if is_mine else cta}"
-    if what == RACE and not is_far:
-        help += lack_of_flag(program, op, before, in_global=False)
+    if what != RACE_IN_WARP and not is_far:
+        help += lack_of_flag(program, op, before, in_global=in_global)
     where = f"global address {first.address:#x}" if in_global else f"shared memory at {place.named(first.address)}"
     finding = Finding(
         _NAMES[what], f"{op.opcode} touches {where}, which {who} {verb} without order between the two",
