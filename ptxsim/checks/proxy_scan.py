@@ -52,6 +52,87 @@ def hand_on(shadow: ProxyShadow, warp: int, mask: int) -> None:
         shadow.clock[3] = shadow.clock[0] - 1  # an atomic writes after it has handed on what came before
 
 
+def note_waits(shadow: ProxyShadow, record: Array, acquires: Array) -> None:
+    """Keep which threads know of others by now, and which have told others what they have done."""
+    event, warp, mask = int(record["event"]), int(record["warp"]), int(record["mask"])
+    addresses = record["addresses"]
+    if event in _WAITS or acquires[record["site"]]:
+        since = int(shadow.clock[0])
+        if event == Event.LEAVE:
+            since = leave(shadow, int(addresses[0]), int(addresses[1]))
+        for lane in range(32):
+            if (mask >> lane) & 1:
+                shadow.synced[warp * 32 + lane] = max(int(shadow.synced[warp * 32 + lane]), since)
+    if event in _HANDS_ON or (int(record["flags"]) & FLAG_STRONG and event <= Event.REDUCE):
+        hand_on(shadow, warp, mask)
+
+
+def note_fence(shadow: ProxyShadow, record: Array, useful: Array) -> None:
+    """Keep a proxy fence of the async proxy, and whether it has something to order."""
+    site, warp, proxy, clock = int(record["site"]), int(record["warp"]), int(record["addresses"][1]), shadow.clock
+    if proxy not in (Proxy.ASYNC, Proxy.ASYNC_GLOBAL, Proxy.ASYNC_SHARED):
+        return
+    for lane in range(32):
+        if (int(record["mask"]) >> lane) & 1:
+            thread = warp * 32 + lane
+            if proxy != Proxy.ASYNC_GLOBAL and clock[1] > shadow.fenced[thread]:
+                useful[site] = 2
+            if proxy != Proxy.ASYNC_SHARED and clock[2] > shadow.fenced[thread]:
+                useful[site] = 2
+            shadow.fenced[thread], shadow.covers[thread] = clock[0], shadow.synced[thread]
+            shadow.unfenced[thread] = 2 if shadow.unfenced[thread] != 0 else 0
+    if useful[site] == 0:
+        useful[site] = 1
+
+
+def is_unpublished(shadow: ProxyShadow, word: int, warp: int, of_group: bool, fence: int, waited: int) -> bool:
+    """Whether the async proxy may read of a word what was there before a thread wrote it. of_group: all warps of the warpgroup read; fence,
+    waited: up to when a fence of who reads covers what others have written, and when it last waited for them."""
+    writer, written = int(shadow.writer[word]), int(shadow.write_time[word])
+    if writer < 0 or fence >= written:
+        return False
+    is_near = writer >> 5 == warp or (of_group and writer >> 7 == warp >> 2)
+    told = int(shadow.fenced[writer]) if is_near else int(shadow.handed[writer])
+    return told < written and not has_third(shadow, written, waited)
+
+
+def touch_word(
+    shadow: ProxyShadow, word: int, event: int, thread: int, site: int, bulk: bool, reads_memory: bool, what: int, other: int
+) -> tuple[int, int]:  # fmt: skip
+    """Keep what a lane does to a word, and judge it where nothing has been found of the lane yet: the problem, or `what`, with its site."""
+    is_atomic = event in (Event.ATOMIC, Event.CAS, Event.REDUCE)
+    is_read = is_atomic or event in (Event.LOAD, Event.LDMATRIX, Event.ASYNC_READ)
+    is_write = is_atomic or event in (Event.STORE, Event.STMATRIX)
+    is_issue = event == Event.ASYNC_ISSUE
+    is_read_late, is_written_late = shadow.reading[word] > 0, shadow.writing[word] > 0
+    if what < 0 and is_read and is_written_late:
+        what, other = UNWAITED, int(shadow.issue_site[word])
+    if what < 0 and (is_write or (is_issue and not reads_memory)) and is_read_late:
+        what, other = OVERWRITTEN, int(shadow.read_site[word])
+    if what < 0 and is_write and is_written_late:
+        what, other = UNWAITED, int(shadow.issue_site[word])
+    # Copies of one thread; those of several may be of the same bytes.
+    is_own = is_issue and not reads_memory and not bulk and shadow.issuer[word] == thread
+    if what < 0 and is_own and is_written_late:
+        what, other = UNWAITED, int(shadow.issue_site[word])
+    if is_write or (event == Event.ASYNC_WRITE and not bulk):
+        shadow.writer[word], shadow.write_site[word], shadow.write_time[word] = thread, site, shadow.clock[0]
+        write(shadow, thread, word << 2)
+    elif event == Event.ASYNC_WRITE:
+        shadow.writer[word] = -1
+    elif is_issue and reads_memory:
+        shadow.reading[word] += 1
+        shadow.read_site[word] = site
+    elif is_issue:
+        shadow.writing[word] += 1
+        shadow.issue_site[word], shadow.issuer[word] = site, thread
+    elif event == Event.ASYNC_WAIT and reads_memory:
+        shadow.reading[word] = max(0, int(shadow.reading[word]) - 1)
+    elif event == Event.ASYNC_WAIT:
+        shadow.writing[word] = max(0, int(shadow.writing[word]) - 1)
+    return what, other
+
+
 @body(enough=500)
 def scan(
     records: Array, cta: int, shadow: ProxyShadow, kinds: Array, acquires: Array, useful: Array, found: Array
@@ -59,10 +140,7 @@ def scan(
     """Update the shadow of a CTA by its records, of some in order; `kinds` says which sites are products of warpgroups and reductions,
     `acquires` after which a thread knows what others have done, `useful` (by site) whether a proxy fence ever had something to order: 1 no, 2 yes. Problems go to `found`, rows of (what, site, other site,
     byte address, warp, lane, warp that copies), at most one for a lane of a record; returns how many."""
-    rank, clock, unfenced = int(shadow.rank[0]), shadow.clock, shadow.unfenced
-    writer, write_site, write_time = shadow.writer, shadow.write_site, shadow.write_time
-    reading, read_site, writing, issue_site = shadow.reading, shadow.read_site, shadow.writing, shadow.issue_site
-    issuer, fenced, synced, covers = shadow.issuer, shadow.fenced, shadow.synced, shadow.covers
+    rank, clock, covers, synced = int(shadow.rank[0]), shadow.clock, shadow.covers, shadow.synced
     count, group, group_fence, group_waited = 0, -1, 0, 0  # of the warpgroup whose product reads, its first warp
     for i in range(records.shape[0]):
         record = records[i]
@@ -76,32 +154,12 @@ def scan(
             continue
         if event != Event.ASYNC_READ:
             group = -1
-        if event in _WAITS or acquires[site]:
-            since = leave(shadow, int(addresses[0]), int(addresses[1])) if event == Event.LEAVE else int(clock[0])
-            for lane in range(32):
-                if (mask >> lane) & 1:
-                    synced[warp * 32 + lane] = max(int(synced[warp * 32 + lane]), since)
-        if event in _HANDS_ON or (flags & FLAG_STRONG and event <= Event.REDUCE):
-            hand_on(shadow, warp, mask)
+        note_waits(shadow, record, acquires)
         if event == Event.FENCE:
-            proxy = int(addresses[1])
-            if proxy not in (Proxy.ASYNC, Proxy.ASYNC_GLOBAL, Proxy.ASYNC_SHARED):
-                continue
-            for lane in range(32):
-                if (mask >> lane) & 1:
-                    thread = warp * 32 + lane
-                    if proxy != Proxy.ASYNC_GLOBAL and clock[1] > fenced[thread]:
-                        useful[site] = 2
-                    if proxy != Proxy.ASYNC_SHARED and clock[2] > fenced[thread]:
-                        useful[site] = 2
-                    fenced[thread], covers[thread] = clock[0], synced[thread]
-                    unfenced[thread] = 2 if unfenced[thread] != 0 else 0
-            if useful[site] == 0:
-                useful[site] = 1
+            note_fence(shadow, record, useful)
             continue
         is_read = event in (Event.LOAD, Event.LDMATRIX)
-        is_atomic = event in (Event.ATOMIC, Event.CAS, Event.REDUCE)
-        is_write = event in (Event.STORE, Event.STMATRIX) or is_atomic
+        is_write = event in (Event.STORE, Event.STMATRIX, Event.ATOMIC, Event.CAS, Event.REDUCE)
         if record["space"] == Space.GLOBAL:
             if is_read or is_write:
                 clock[2] = clock[0]
@@ -124,9 +182,9 @@ def scan(
         elif event == Event.ASYNC_ISSUE and bulk and kinds[site] != WARPGROUP:
             fetches = kinds[site] != GENERIC  # what it writes over must have been published, too
             reader = warp * 32 + (flags >> LANE_SHIFT)
-            readers_fence, has_waited = covers[reader], synced[reader]
+            readers_fence, has_waited = int(covers[reader]), int(synced[reader])
         width = int(record["width"])
-        is_copy, known = Event.ASYNC_READ <= event <= Event.ASYNC_WAIT, max(int(readers_fence), int(clock[3]))
+        is_copy, known = Event.ASYNC_READ <= event <= Event.ASYNC_WAIT, max(readers_fence, int(clock[3]))
         is_of_chunks = is_copy and width & (1 << CHUNK_BITS) - 1 == 0
         if is_of_chunks and (reads_memory or (event == Event.ASYNC_READ and fetches)) and event != Event.ASYNC_WRITE:
             mask &= ~take_reads(shadow, event, fetches, known, mask, addresses, width, site)
@@ -142,59 +200,24 @@ def scan(
             if not (mask >> lane) & 1 or int(addresses[lane]) >> RANK_SHIFT != rank:
                 continue
             start = int(addresses[lane]) & ((1 << RANK_SHIFT) - 1)
-            what, other = -1, 0
+            end = min((start + width + 3) >> 2, len(shadow.writer))
             tell_counts(shadow, start, start + width)
             tell_writers(shadow, start, start + width)
             if event == Event.ASYNC_READ and fetches:
-                for word in range(start >> 2, min((start + width + 3) >> 2, writer.shape[0])):
-                    reading[word] += 1
-                    read_site[word] = site
-            for word in range(start >> 2, min((start + width + 3) >> 2, writer.shape[0])):
-                if fetches:
-                    w = writer[word]
-                    if w >= 0 and readers_fence < write_time[word]:
-                        is_near = w >> 5 == warp or (group >= 0 and w >> 7 == warp >> 2)
-                        is_old = (fenced[w] if is_near else shadow.handed[w]) < write_time[word]
-                        if is_old and not has_third(shadow, int(write_time[word]), has_waited):
-                            what, other = UNFENCED, write_site[word]
-                if (is_read or is_atomic) and writing[word] > 0 and what < 0:
-                    what, other = UNWAITED, issue_site[word]
-                if is_write:
-                    if reading[word] > 0 and what < 0:
-                        what, other = OVERWRITTEN, read_site[word]
-                    if writing[word] > 0 and what < 0:
-                        what, other = UNWAITED, issue_site[word]
-                    writer[word], write_site[word], write_time[word] = warp * 32 + lane, site, clock[0]
-                    write(shadow, warp * 32 + lane, word << 2)
-                elif event == Event.ASYNC_READ:
-                    if writing[word] > 0 and what < 0:
-                        what, other = UNWAITED, issue_site[word]
-                elif event == Event.ASYNC_WRITE:
-                    writer[word] = -1
-                    if not bulk:
-                        writer[word], write_site[word], write_time[word] = warp * 32 + lane, site, clock[0]
-                        write(shadow, warp * 32 + lane, word << 2)
-                elif event == Event.ASYNC_ISSUE:
-                    if reads_memory:
-                        reading[word] += 1
-                        read_site[word] = site
-                    else:
-                        if reading[word] > 0 and what < 0:
-                            what, other = OVERWRITTEN, read_site[word]
-                        # Copies of one thread; those of several may be of the same bytes.
-                        if not bulk and writing[word] > 0 and issuer[word] == warp * 32 + lane and what < 0:
-                            what, other = UNWAITED, issue_site[word]
-                        writing[word] += 1
-                        issue_site[word], issuer[word] = site, warp * 32 + lane
-                elif event == Event.ASYNC_WAIT:
-                    if reads_memory:
-                        reading[word] = max(0, reading[word] - 1)
-                    else:
-                        writing[word] = max(0, writing[word] - 1)
+                for word in range(start >> 2, end):
+                    shadow.reading[word] += 1
+                    shadow.read_site[word] = site
+            what, other = -1, 0
+            for word in range(start >> 2, end):
+                if fetches and is_unpublished(shadow, word, warp, group >= 0, readers_fence, has_waited):
+                    what, other = UNFENCED, int(shadow.write_site[word])
+                what, other = touch_word(
+                    shadow, word, event, warp * 32 + lane, site, bulk, reads_memory, what, other
+                )  # fmt: skip
                 if what >= 0:
                     found[count, 0], found[count, 1], found[count, 2] = what, site, other
                     found[count, 3], found[count, 4], found[count, 5] = word * 4, warp, lane
-                    found[count, 6] = issuer[word] >> 5
+                    found[count, 6] = shadow.issuer[word] >> 5
                     count += 1
                     break
     return count

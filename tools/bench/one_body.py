@@ -60,7 +60,7 @@ def work(name: str, count: int) -> tuple[Any, ...]:
     shadow.begin(0)
     return {
         "order": (scan, given, 0, ready.order, np.zeros((32 * count + 1, FIELDS), np.int64)),
-        "proxy": (proxy_scan.scan, given, 0, shadow, wide, np.zeros(20, np.int8), found),
+        "proxy": (proxy_scan.scan, given, 0, shadow, wide, wide, np.zeros(20, np.int8), found),
         "tally": (tally, given, 0, Tallies.of(20, {})),
         "costs": (costs, int(AccessKind.LD), address, masks, 4, room),
         "global_costs": (global_costs, address, masks, 4, False, room),
