@@ -17,16 +17,17 @@ from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import AccessKind
 
 
-def followed_reads(program: Program) -> tuple[set[int], set[int]]:
-    """The sites of reads of flags, and of data; none of either where the program has not both."""
+def followed_reads(program: Program) -> tuple[set[int], set[int], set[int]]:
+    """The sites of reads of flags, and of data; none of either where the program has not both. And those among them of counts by which one knows that it
+    is the last, and of what the last one reads: that is to hold what all have added."""
     blocks = [op for block in program.blocks for op in block]
     reads = [op for op in blocks if _is_strong(op, "reads") and op.destinations]
-    loads = [op for op in reads if op.accesses[0].kind is AccessKind.READ and op.accesses[0].order != "acquire"]
+    loads = [op for op in reads if _only_reads(op) and op.accesses[0].order not in ("acquire", "acq_rel")]
     if not loads or not any(_is_strong(op, "writes") and op not in reads for op in blocks):
-        return set(), set()
+        return set(), set(), set()
     flow, graph = def_use(program), control_flow(program)
     awaited, flags, data = set[int](), set[int](), set[int]()
-    told = decided(program, AccessKind.READ)
+    told = decided(program, AccessKind.READ) | decided(program, AccessKind.ATOMIC)
     for op in reads:
         values, tests = _made_of(program, flow, op)
         if _ends_a_loop(program, flow, graph, op, values):
@@ -45,7 +46,8 @@ def followed_reads(program: Program) -> tuple[set[int], set[int]]:
     for pointer, read in _led_to(program, flow, reads, [op for op in loads if op.site not in awaited]):
         flags.add(pointer)
         data.add(read)
-    return flags, data
+    counts = {site for site in flags if _counts(program.ops[site])}
+    return flags, data, counts | (data & told if counts else set())
 
 
 def _led_to(program: Program, flow: DefUse, reads: list[Op], loads: list[Op]) -> Iterator[tuple[int, int]]:
@@ -148,6 +150,19 @@ def _only_places(flow: DefUse, op: Op, values: set[int]) -> bool:
 
 def _makes_predicates(program: Program, op: Op) -> bool:
     return all(program.slots[slot].kind == "predicate" for slot in writes(op))
+
+
+def _only_reads(op: Op) -> bool:
+    """Whether an operation leaves memory as it is: an atomic that adds 0 does."""
+    access = op.accesses[0]
+    looks = access.neutral is not None and any(
+        isinstance(each, Constant) and each.value == access.neutral for each in op.sources
+    )
+    return access.kind is AccessKind.READ or (looks and bool(op.destinations))
+
+
+def _counts(op: Op) -> bool:
+    return op.accesses[0].kind is AccessKind.ATOMIC and str(op.words.get("op")) in ("add", "inc", "dec")
 
 
 def _writes_constants(op: Op) -> bool:

@@ -12,9 +12,9 @@ content with an old one. Where one thread writes data again and again, and the r
 from __future__ import annotations
 
 from ptxsim.checks.order.cells import EAGER, HEARSAY, knows_writer, row_for, tell, warp_of
-from ptxsim.checks.order.clocks import clear, join, row_of, scratch_row, waiting_row
+from ptxsim.checks.order.clocks import clear, join, lowest, row_of, scratch_row, waiting_row
 from ptxsim.checks.order.entries import begun, entry_at, owner_of, release_into, take_from
-from ptxsim.checks.order.sites import BY_PROXY, STRONG
+from ptxsim.checks.order.sites import BY_PROXY, COUNTS, STRONG
 from ptxsim.checks.order.slots import far_line, place_granules
 from ptxsim.checks.order.state import CTAS, HEARD, LINE_BITS, NONE, NOW, SHIFT, UNITS, UNTOLD, WARPS, Order
 from ptxsim.jit.body import Array
@@ -100,6 +100,8 @@ def take_data(o: Order, slot: int, warp: int, record: Array, site: int, found: A
         written = int(one["last"])
         if written != since:
             way = only_way(o, o.far_updates[cell], writer, since)
+            if way == NONE and o.sites[site] & COUNTS:
+                told = take_sum(o, slot, warp, lane, site, address, cell, found)
             if way == NONE or o.far_updates[cell, way]["time"] != written:
                 continue
             store = int(o.far_updates[cell, way]["site"])
@@ -121,6 +123,30 @@ def take_data(o: Order, slot: int, warp: int, record: Array, site: int, found: A
         ):
             told = True
             tell(o, found, HEARSAY, site, store, address, slot, warp, flag, warp_of(o, writer), True)
+
+
+def take_sum(o: Order, slot: int, warp: int, lane: int, site: int, address: int, cell: int, found: Array) -> bool:
+    """The same of what several threads have updated, and the last one reads, as a count has told it that it is the last; whether something is wrong."""
+    base, warps, unit = int(o.cluster[slot]) * int(o.n[UNITS]), int(o.n[CTAS] * o.n[WARPS]), warp * LANES + lane
+    row, updates = row_for(o, slot, warp, lane), o.far_updates[cell]
+    for way in range(len(updates)):
+        one = updates[way]
+        time, lanes, cluster = int(one["time"]), int(one["lanes"]), int(one["warp"]) // warps
+        if time == 0 or time == o.n[NOW] or lanes == 0:
+            continue
+        writer = cluster * int(o.n[UNITS]) + int(one["warp"]) % warps * LANES + lowest(lanes)
+        is_near = int(one["warp"]) // int(o.n[WARPS]) == (int(o.cluster[slot]) * warps + warp) // int(o.n[WARPS])
+        if is_near or knows_writer(o, slot, warp, lane, row, base, writer, time):
+            continue
+        what, flag = HEARSAY, NONE
+        if o.need[slot, unit] != NONE and in_row(o, waiting_row(o, slot, unit), base, writer, time):
+            what, flag = EAGER, heard_by(o, slot, unit, base, writer, time, address)
+        else:
+            flag = heard_of(o, slot, unit, row, base, writer, time, address)
+        if flag != NONE and o.sites[flag] & COUNTS:
+            tell(o, found, what, site, int(one["site"]), address, slot, warp, flag, int(one["warp"]), True)
+            return True
+    return False
 
 
 def only_way(o: Order, updates: Array, writer: int, since: int) -> int:

@@ -32,6 +32,7 @@ LATER = 2048  # writes later, and completes on an mbarrier then
 SIZE = 22  # where the three bits of the size of a strong access begin: 1 + log2 of the bytes of an element, 0 where it is not known
 PART = 33554432  # a strong access to part of a word, which counts as one of the word
 VOTES = 134217728  # at a barrier whose threads hand each other a predicate
+COUNTS = VOTES  # of what is FOLLOWED or TAKEN: an atomic that says who is the last one, and what that one reads
 LOOKS = 67108864  # an atomic that leaves memory as it is
 ENDS = LOOKS  # of what INITIALIZES, as its counterpart is told of: the mbarrier ends
 FOLLOWED = 268435456  # a strong read of a flag
@@ -50,10 +51,10 @@ _SCOPES = {
 def site_bits(program: Program) -> tuple[int, ...]:
     """The bits of every operation."""
     ignored, stores = ignored_waits(program), decided(program, AccessKind.WRITE)
-    flags, data = followed_reads(program)
+    flags, data, counted = followed_reads(program)
     updates = strong_updates(program)
     bits = [
-        _bits(op) | IGNORED * (op.site in ignored) | DECIDED * (op.site in stores) | FOLLOWED * (op.site in flags) | TAKEN * (op.site in data) | CARRIES * (op.site in updates)
+        _bits(op) | IGNORED * (op.site in ignored) | DECIDED * (op.site in stores) | FOLLOWED * (op.site in flags) | TAKEN * (op.site in data) | COUNTS * (op.site in counted) | CARRIES * (op.site in updates)
         for op in program.ops
     ]  # fmt: skip
     if any(map(_swaps_words, program.ops)):
