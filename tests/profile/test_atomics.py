@@ -16,9 +16,15 @@ def cycles(atomic: str) -> int:
 def test_nobody_waits_for_a_reduction():
     few = cycles("red.global.add.u32 [%d1], 1;")
     wanted = cycles("atom.global.add.u32 %r1, [%d1], 1; st.global.u32 [%d1], %r1;")
-    many = cycles("red.global.add.u32 [%d0], %r0;\n" * 16)  # one word: they queue
+    many = cycles("red.global.add.f32 [%d0], 0f3F800000;\n" * 16)  # one word: they queue
     assert few + 300 < wanted
     assert many > 5 * few
+
+
+def test_of_a_warp_one_lane_adds_to_one_word():
+    one = cycles("red.global.add.u32 [%d0], %r0;\n" * 16)  # ptxas has the warp add up first
+    many = cycles("red.global.add.f32 [%d0], 0f3F800000;\n" * 16)
+    assert 5 * one < many
 
 
 def test_half_of_memory_is_in_the_far_half_of_l2():

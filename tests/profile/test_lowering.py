@@ -55,6 +55,23 @@ def test_an_address_is_one_multiply_add():
     assert units(lowered(IDS + body)) == ["imad.wide", "global", "global"]
 
 
+@pytest.mark.parametrize(
+    "body, made",
+    [
+        ("mul.lo.s64 %d4, %d2, %d3;", ["imad", "imad", "imad.wide", "alu"]),
+        ("cvt.u64.u32 %d5, %r0; mul.lo.s64 %d4, %d2, %d5;", ["imad.wide", "imad"]),
+        ("and.b64 %d3, %d3, 4294967295; shr.u64 %d2, %d2, 32; mul.lo.u64 %d4, %d2, %d3;", ["imad.wide", "alu"]),
+        ("cvt.u64.u32 %d5, %r0; mul.lo.s64 %d4, %d5, 12345;", ["imad.wide", "alu"]),
+        ("cvt.u64.u32 %d5, %r0; mul.lo.s64 %d4, %d2, %d5; add.s64 %d4, %d4, %d2;", ["imad.wide", "imad"]),
+        ("cvt.u64.u32 %d5, %r0; mad.lo.s64 %d4, %d2, %d5, %d2;", ["imad.wide", "imad"]),
+    ],
+)
+def test_a_product_of_64_bits_makes_no_halves_that_are_zero(body, made):
+    loads = "mul.wide.u32 %d1, %r0, 8; add.s64 %d1, %d0, %d1; ld.global.u64 %d2, [%d1]; ld.global.u64 %d3, [%d1+64];"
+    found = units(lowered(IDS + loads + body + "st.global.u64 [%d1], %d4;"))
+    assert sorted(unit for unit in found if unit != "global") == sorted(["imad.wide", *made])
+
+
 def test_an_address_and_a_constant_is_an_offset():
     body = "add.s64 %d1, %d0, 64; ld.global.u32 %r9, [%d1+4]; add.s64 %d0, %d0, 32; ld.global.u32 %r2, [%d0]; st.global.v2.u32 [%d0+8], {%r9, %r2};"
     assert units(lowered(IDS + body)) == ["global", "global", "global"]

@@ -41,6 +41,8 @@ SEQUENCES: dict[str, tuple[list[str], float]] = {
     "shift.64": (["alu", "alu"], 8),
     "lea64": (["alu", "alu"], 8),
     "mul.64": (["imad", "imad", "imad.wide", "alu"], 17),
+    "mul.64.half": (["imad.wide", "imad"], 10),  # where the upper half of one factor is zero
+    "mul.64.low": (["imad.wide", "alu"], 11),  # and of both
     "mul.lo.64": (["imad.wide", "imad.wide", "alu", "imad.wide"], 17),  # of which the other half is made too
     "mul.hi.64.also": (["imad", "imad", "imad.wide"], 14),
     "mul.hi.64": (["imad.wide"] * 4 + ["alu"] * 3, 33),

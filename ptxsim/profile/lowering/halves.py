@@ -1,16 +1,18 @@
 """Operations on 64 bits bit by bit: an instruction for each half of 32 bits that is not known, or the same as a half that there is.
 
 Read from ptxas 13.0 for sm_90: a mask of 61 bits is one LOP3, a shift by 32 or more at most one, what is zero after those is no operand.
+Of a product, the part of an upper half that is zero is not made, and what a sum adds to it is an operand of IMAD.WIDE.
 """
 
 from __future__ import annotations
 
 from ptxsim.engine.program.operand import Constant, Operand, Register
 from ptxsim.engine.program.operation import Op
-from ptxsim.profile.lowering.fusion import Fusion, bits_of, is_made, type_of
+from ptxsim.profile.lowering.fusion import Fusion, bits_of, cost_of, is_made, type_of
 
 ONES = 0xFFFFFFFF
 LEFT, RIGHT = {"<<"}, {">>"}
+PRODUCTS = ("mul.64", "mul.64.half", "mul.64.low")  # rows of a product, by how many of its factors have no upper half
 Half = int | None  # what is known of one
 
 
@@ -25,6 +27,21 @@ def count(fusion: Fusion, op: Op) -> int | None:
     one, other = (_known(fusion, op, k) for k in range(2))
     same = (0, ONES) if is_made(op, {"&"}) else (0,)
     return sum(a not in same and b not in same for a, b in zip(one, other))
+
+
+def products(fusion: Fusion) -> None:
+    """Say what products of 64 bits are, and put those that only a sum reads into it."""
+    for op in fusion.program.ops:
+        if op.site not in fusion.flow.live or op.site in fusion.eaten or bits_of(op) != 64:
+            continue
+        if cost_of(op) == PRODUCTS[0]:
+            fusion.fused.setdefault(op.site, PRODUCTS[sum(_known(fusion, op, k)[1] == 0 for k in range(2))])
+        elif is_made(op, {"+"}) and op.site not in fusion.fused and op.site not in fusion.extra:
+            for producer in fusion.producers(op):
+                row = fusion.fused.get(producer.site)
+                if row in PRODUCTS and producer.family == "mul" and fusion.only_for(producer, op):
+                    fusion.eat(producer, op, row)
+                    break
 
 
 def _shift(fusion: Fusion, op: Op) -> int | None:

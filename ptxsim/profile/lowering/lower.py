@@ -17,6 +17,7 @@ from ptxsim.profile.lowering.allocation import fewest, registers
 from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly, names_shared
 from ptxsim.profile.lowering.convergence import converge
 from ptxsim.profile.lowering.fusion import names_variable
+from ptxsim.profile.lowering.halves import products
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
 from ptxsim.profile.lowering.merging import Alignment, merge_shared
 from ptxsim.profile.lowering.moves import keep_moves
@@ -70,6 +71,7 @@ class Lowering(Assembly):
 
     def lower(self) -> MachineProgram:
         self.fuse()
+        products(self)
         self._settle_invariants()
         blocks = [self._block(number) for number in range(len(self.program.blocks))]
         if blocks:

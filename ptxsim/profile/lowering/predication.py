@@ -13,8 +13,8 @@ from ptxsim.profile.lowering.fusion import Fusion, accesses_of
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp
 
 # Instructions that a branch may skip, itself counted where it ends the block: where lanes may part, and where they cannot; with loads from
-# global memory among them.
-PARTING, UNIFORM, WITH_LOADS = 8, 6, 20
+# global memory among them, or among the first of what comes after, which then need not wait for the branch.
+PARTING, UNIFORM, WITH_LOADS, SOON = 8, 6, 20, 18
 MADE = (Kind.PLAIN, Kind.COPY, Kind.ACCESS, Kind.ASYNC_COPY)
 
 
@@ -94,7 +94,8 @@ def _skip(fusion: Fusion, blocks: list[MachineBlock], number: int, rest: list[in
     inside, after = rest[:count], rest[count]
     if any(len(fusion.graph.predecessors[block]) != 1 for block in inside):
         return None
-    return Skip(branch, tuple(inside), after) if all(_fits(fusion, blocks, branch, block) for block in inside) else None
+    skip = Skip(branch, tuple(inside), after)
+    return skip if all(_fits(fusion, blocks, number, skip, block) for block in inside) else None
 
 
 def _falls_through(fusion: Fusion, blocks: list[MachineBlock], number: int) -> bool:
@@ -116,7 +117,7 @@ def _joins(fusion: Fusion, inside: int, other: int, after: int) -> bool:
     return jumps and end.control is None
 
 
-def _fits(fusion: Fusion, blocks: list[MachineBlock], branch: Op, number: int) -> bool:
+def _fits(fusion: Fusion, blocks: list[MachineBlock], head: int, skip: Skip, number: int) -> bool:
     """Whether a block is one that ptxas would rather execute under a predicate."""
     source = fusion.program.blocks[number]
     made = [op for op in blocks[number].ops if op.kind != Kind.BRANCH]
@@ -124,21 +125,38 @@ def _fits(fusion: Fusion, blocks: list[MachineBlock], branch: Op, number: int) -
         return False
     if blocks[number].absorbed or any(op.kind not in MADE or op.unit == "find" for op in made):
         return False
-    assert branch.guard is not None
-    loads = [op for op in made if op.kind != Kind.PLAIN and op.unit == "global" and not op.stores]
-    limit = PARTING if branch.guard[0] in fusion.divergent else UNIFORM
-    if loads:
-        loaded = {w for op in loads for w in op.writes}
+    assert skip.branch.guard is not None
+    limit = PARTING if skip.branch.guard[0] in fusion.divergent else UNIFORM
+    loaded = {w for op in made if _is_load(op, "global") for w in op.writes}
+    soon = any(_is_load(op, "global") for op in [o for o in blocks[skip.after].ops if o.kind != Kind.COPY][:SOON])
+    if loaded or soon:
         waits = any(loaded.intersection(op.reads) for op in made)
-        # A predicate that comes late would hold the loads back, and what waits for them.
-        limit = 0 if waits and _is_loaded(fusion, branch) else WITH_LOADS
+        spaces = _loaded_from(fusion, skip.branch)
+        # A predicate that comes late would hold the loads back, and what waits for them, unless something else is under way.
+        if loaded and (soon or not waits or not spaces or _is_under_way(blocks[head].ops, spaces)):
+            limit = WITH_LOADS
+        elif loaded:
+            limit = 0
+        elif spaces != {"shared"} or _is_under_way(blocks[head].ops, spaces):
+            limit = WITH_LOADS
     size = sum(op.kind != Kind.COPY for op in blocks[number].ops)
     return size <= limit
 
 
-def _is_loaded(fusion: Fusion, branch: Op) -> bool:
-    """Whether the predicate of a branch depends on what was loaded from global memory."""
-    rest, seen = list(fusion.guard(branch)), set[int]()
+def _is_load(op: MachineOp, unit: str) -> bool:
+    return op.unit == unit and op.kind == Kind.ACCESS and not op.stores and bool(op.writes)
+
+
+def _is_under_way(ops: list[MachineOp], spaces: set[str]) -> bool:
+    """Whether a block ends with loads that it has not waited for. spaces: where its branch's predicate was loaded from; shared memory answers in order."""
+    read = {slot for op in ops for slot in (*op.reads, *op.predicates)}
+    units = ("global",) if "shared" in spaces else ("global", "shared")
+    return any(_is_load(op, unit) and not read.intersection(op.writes) for op in ops for unit in units)
+
+
+def _loaded_from(fusion: Fusion, branch: Op) -> set[str]:
+    """Which of global and shared memory the predicate of a branch depends on."""
+    rest, seen, found = list(fusion.guard(branch)), set[int](), set[str]()
     while rest:
         slot = rest.pop()
         for site in fusion.flow.definers.get(slot, ()):
@@ -146,10 +164,10 @@ def _is_loaded(fusion: Fusion, branch: Op) -> bool:
                 continue
             seen.add(site)
             op = fusion.program.ops[site]
-            if any(access.reads and access.space in ("global", None) for access in accesses_of(op)):
-                return True
+            spaces = {access.space or "global" for access in accesses_of(op) if access.reads}
+            found |= spaces & {"global", "shared"}
             rest += fusion.reads(op)
-    return False
+    return found
 
 
 def _entered_from(fusion: Fusion, block: int, known: set[int]) -> bool:

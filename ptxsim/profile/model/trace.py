@@ -188,7 +188,7 @@ class Tracer(Observer):
                 if kind in ATOMICS:
                     on_floats = self.on_floats[records["site"][rows]]
                     entries["cycles"][rows] = atomic_cost(
-                        self.figures, addresses[rows], records["mask"][rows], on_floats
+                        self.figures, addresses[rows], masks[rows].astype(np.uint32), on_floats
                     )
                     continue
                 cost = banks.global_access(addresses[rows].astype(np.int64), int(width), records["mask"][rows])
