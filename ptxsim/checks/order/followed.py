@@ -23,9 +23,11 @@ def followed_reads(program: Program) -> tuple[set[int], set[int], set[int]]:
     blocks = [op for block in program.blocks for op in block]
     reads = [op for op in blocks if _is_strong(op, "reads") and op.destinations]
     loads = [op for op in reads if _only_reads(op) and op.accesses[0].order not in ("acquire", "acq_rel")]
-    if not loads or not any(_is_strong(op, "writes") and op not in reads for op in blocks):
+    if not loads:
         return set(), set(), set()
     flow, graph = def_use(program), control_flow(program)
+    if not any(_is_strong(op, "writes") and not _is_asked(flow, op) for op in blocks):
+        return set(), set(), set()
     awaited, flags, data = set[int](), set[int](), set[int]()
     told = decided(program, AccessKind.READ) | decided(program, AccessKind.ATOMIC)
     for op in reads:
@@ -64,6 +66,11 @@ def _led_to(program: Program, flow: DefUse, reads: list[Op], loads: list[Op]) ->
 
 def _is_strong(op: Op, what: str) -> bool:
     return any(access.order != "weak" and access.space == "global" and getattr(access, what) for access in op.accesses)
+
+
+def _is_asked(flow: DefUse, op: Op) -> bool:
+    """Whether anything reads what an operation brings: compilers write atom for red."""
+    return any(flow.readers[slot] for slot in flow.writes[op.site])
 
 
 def _is_plain(op: Op) -> bool:
