@@ -1,6 +1,6 @@
 """st.async, red.async and st.bulk. PTX ISA, "Data Movement and Conversion Instructions: st.async, st.bulk"; "red.async".
 
-The data of st.async and red.async lands later, and completes on the mbarrier then. Both take the slow path.
+The data of st.async and red.async lands later, and completes on the mbarrier then (machine.lane_stores).
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value, Vec, resolve_count
 from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.asynchronous import later, snapshot
+from ptxsim.machine.bulk import Bulk
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, FLAG_STRONG, LANE_SHIFT, Event, Space
 from ptxsim.machine.fault import Fault, first_lane
+from ptxsim.machine.lane_stores import number_of
 from ptxsim.machine.mbarrier import each, tell
 from ptxsim.machine.memory import check_alignment, pack, scatter
 from ptxsim.machine.port import Port
@@ -107,6 +109,8 @@ def post(
 ) -> None:  # fmt: skip
     """Bytes of each lane are written to shared memory later, and complete on an mbarrier then. data: as memory.pack has it; by_proxy: through
     the async proxy."""
+    if not by_proxy and Bulk.of(m.machine).begin_stores(m, space, a, mbar, data):
+        return
     places = list(m.resolve(space, a, size, write=True))
     port = snapshot(m)
     tell_issue(port, places, a, size)
@@ -155,6 +159,9 @@ def reduce_async(
 ) -> None:
     """A reduction on the cluster's shared memory that completes on an mbarrier there."""
     check_alignment(a, m.mask, type.bytes, "atomic access")
+    data = pack([b], type)
+    if Bulk.of(m.machine).begin_stores(m, space or "shared::cluster", a, mbar, data, number_of(str(op), type)):
+        return
     places = list(m.resolve(space or "shared::cluster", a, type.bytes, write=True))
     port = snapshot(m)
     tell_issue(port, places, a, type.bytes)

@@ -13,15 +13,18 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding
 from ptxsim.jit.callbacks import Callbacks
+from ptxsim.lanes import LANES, mask_word
 from ptxsim.machine import bulk_state as state
-from ptxsim.machine import tensor_tile
+from ptxsim.machine import lane_stores, tensor_tile
 from ptxsim.machine.asynchronous import delay, owner_of
 from ptxsim.machine.bulk_bytes import place_rows, transfer
 from ptxsim.machine.bulk_records import HELD, ROOM, TARGET, BulkCopies, BulkCopy, Side
 from ptxsim.machine.driver_map import decode
 from ptxsim.machine.event import Space
 from ptxsim.machine.fault import Fault
-from ptxsim.machine.mbarrier import MBarrier
+from ptxsim.machine.lane_stores import LaneStores
+from ptxsim.machine.mbarrier import MBarrier, each
+from ptxsim.machine.mbarrier import places as barriers_of
 from ptxsim.machine.mbarrier_state import NEVER
 from ptxsim.machine.memory import ARENA, RANK_SHIFT
 from ptxsim.machine.pages import reserve
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
     from ptxsim.machine.state import Machine
 
 
+STORES = 64  # records for the stores of lanes that are made at a time
+
+
 class Bulk:
     """The copies in flight of one machine."""
 
@@ -47,6 +53,7 @@ class Bulk:
         self._list = np.empty(ROOM * state.BYTES, np.uint8)
         self._buffers = reserve((1 + HELD) * MOST_BYTES)
         self._rows = np.empty(MOST_BYTES, np.int64)
+        self._stores: list[np.ndarray] = []
         record = self.record
         record.room, record.copies, record.next_due = ROOM, self._list.ctypes.data, NEVER
         record.buffers, record.rows = self._buffers.ctypes.data, self._rows.ctypes.data
@@ -81,6 +88,55 @@ class Bulk:
         copy.warp, copy.site = m.warp.record.address, m.site
         ctypes.memmove(record.copies + record.used * state.BYTES, copy.address, state.BYTES)
         state.begin_copy(machine.stream, record, machine.steps + delay(machine))
+
+    def begin_stores(
+        self, m: Port, space: str, a: LaneValue, mbar: LaneValue, data: np.ndarray, operation: int = lane_stores.STORE
+    ) -> bool:
+        """The stores of a warp's lanes into the shared memory of their cluster begin, which complete on mbarriers; data: uint8 (lanes, bytes).
+        False, with nothing done, where a lane has no mbarrier. Raises Fault."""
+        places, width = list(m.resolve(space, a, data.shape[1], write=True)), data.shape[1]
+        try:
+            barriers = dict(each(m, space, mbar))
+        except Fault:
+            return False
+        if not barriers or any(kind != Space.SHARED for kind, *_ in places):
+            return False
+        record, machine = self.record, self.machine
+        if record.used == record.room:
+            self.widen()
+        if record.free_stores == 0:
+            self.make_stores()
+        stores = LaneStores.from_address(record.free_stores)
+        stores.lanes, stores.width, stores.operation = mask_word(m.mask), width, operation
+        words = np.zeros((LANES, 16), np.uint8)
+        words[:, :width] = data
+        for kind, memory, offsets, mask in places:
+            names = m.named(kind, memory, offsets, a)
+            for lane in np.flatnonzero(mask).tolist():
+                stores.targets[lane] = memory.ctypes.data + int(offsets[lane])
+                stores.names[lane] = int(names[lane])
+                stores.low[lane], stores.high[lane] = words[lane].view(np.int64).tolist()
+        for cta, _, offsets, mask in barriers_of(m, space, mbar):
+            for lane in np.flatnonzero(mask).tolist():
+                stores.barriers[lane] = barriers[lane].record.address
+                stores.barrier_names[lane] = int(offsets[lane]) + (cta.rank << RANK_SHIFT)
+        first = min(barriers)
+        copy = BulkCopy(
+            warp=m.warp.record.address, site=m.site, lane=first, size=width, stores=stores.address,
+            barrier=stores.barriers[first],
+        )  # fmt: skip
+        ctypes.memmove(record.copies + record.used * state.BYTES, copy.address, state.BYTES)
+        state.begin_copy(machine.stream, record, machine.steps + delay(machine))
+        return True
+
+    def make_stores(self) -> None:
+        """Records for more stores of lanes."""
+        some = np.zeros(STORES * lane_stores.BYTES, np.uint8)
+        self._stores.append(some)
+        for number in range(STORES):
+            stores = LaneStores.from_address(some.ctypes.data + number * lane_stores.BYTES)
+            stores.free = self.record.free_stores
+            self.record.free_stores = stores.address
 
     def widen(self) -> None:
         """Make room for twice as many copies."""
@@ -144,9 +200,9 @@ class Bulk:
         gx, gy, _ = machine.grid
         cta = (warp.cta % gx, warp.cta // gx % gy, warp.cta // (gx * gy))
         try:
-            MBarrier(MBarrierRecord.from_address(copy.barrier), machine.shared_variables).complete_bytes(
-                state.brought(copy)
-            )
+            barrier = MBarrier(MBarrierRecord.from_address(copy.barrier), machine.shared_variables)
+            barrier.check("of the cluster")
+            barrier.complete_bytes(state.brought(copy))
         except Fault as fault:
             if machine.checks != "none":
                 machine.add_finding(

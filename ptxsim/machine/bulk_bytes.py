@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 
 from ptxsim.jit.body import body
-from ptxsim.jit.export import address_of, fill_bytes, move_bytes, view
+from ptxsim.jit.export import address_of, fill_bytes, indirect, move_bytes, view
 from ptxsim.jit.record import FLAG, I32, I64
 from ptxsim.machine.bulk_records import SOURCE, BulkCopies, BulkCopy, Side
 from ptxsim.machine.tensor_tile import (
@@ -26,6 +28,11 @@ ANYTHING = 0xFF  # what stands where nothing has been read: NaN in every format
 SPAN = 1 << 40  # elements of a memory whose size is not asked for
 WORDS, HALVES, LONGS, OCTETS = np.dtype(np.uint32), np.dtype(np.uint16), np.dtype(np.int64), np.dtype(np.uint8)
 CHUNKS = np.dtype([("words", "<u8", (2,))])
+
+
+@indirect
+def call_refuse(address: I64, copy: I64) -> None:
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(address)(copy)
 
 
 @body(enough=8, chooses=True)

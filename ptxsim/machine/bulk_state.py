@@ -15,7 +15,7 @@ from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, indirect, move_bytes, view
 from ptxsim.jit.record import FLAG, I64, U32
 from ptxsim.lanes import LANES
-from ptxsim.machine.bulk_bytes import LONGS, is_there, place_rows, side_of, transfer
+from ptxsim.machine.bulk_bytes import LONGS, call_refuse, is_there, place_rows, side_of, transfer
 from ptxsim.machine.bulk_records import HELD, KNOWN, MAP_WORDS, NOTES, SOURCE, TARGET, BulkCopies, BulkCopy, Side
 from ptxsim.machine.event import (
     FLAG_ASYNC_PROXY,
@@ -34,6 +34,7 @@ from ptxsim.machine.event import (
     event,
 )
 from ptxsim.machine.groups import committed, is_older
+from ptxsim.machine.lane_stores import begin_stores, land_stores
 from ptxsim.machine.mbarrier_state import DONE, NEVER, complete_bytes
 from ptxsim.machine.records import MBarrierRecord, WarpRecord
 from ptxsim.machine.tensor_tile import (
@@ -57,11 +58,6 @@ UNKNOWN_SWIZZLE = -1
 @indirect
 def call_combine(address: I64, copy: I64, data: I64) -> None:
     ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(address)(copy, data)
-
-
-@indirect
-def call_refuse(address: I64, copy: I64) -> None:
-    ctypes.CFUNCTYPE(None, ctypes.c_int64)(address)(copy)
 
 
 @indirect
@@ -120,6 +116,9 @@ def begin_copy(stream: Stream, copies: BulkCopies, due: I64) -> None:
     copy.released = 0
     copy.over = 0
     copy.held = 0
+    if copy.stores != 0:
+        begin_stores(stream, copies, copy)
+        return
     if copy.barrier == 0:
         copy.group = committed(warp.bulk.groups, copy.lane)
         warp.bulk.copies += 1
@@ -212,6 +211,10 @@ def hold(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
 
 def land(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
     """The data is at its target."""
+    if copy.stores != 0:
+        copy.written, copy.due, copy.over = 1, NEVER, 1
+        land_stores(stream, copies, copy)
+        return
     data = copies.buffers + copy.held * MOST_BYTES
     if copy.held == 0:
         transfer(address_of(copies), address_of(copy), SOURCE, data, False)

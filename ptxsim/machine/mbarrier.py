@@ -42,6 +42,15 @@ class MBarrier:
     def __str__(self) -> str:
         return f"the mbarrier {shared_name(self.variables, self.record.called)}"
 
+    def check(self, whose: str) -> None:
+        """Raise Fault `mbarrier-init` if the object has been ended, or the program has written over it. whose: a barrier of which threads meet."""
+        if not self.record.live:
+            raise Fault(
+                "mbarrier-init", f"the mbarrier at {self.record.called:#x} has been ended by mbarrier.inval",
+                help=f"before mbarrier.inval put a barrier {whose} that all who use it come to, or initialise it again",
+            )  # fmt: skip
+        self.check_intact()
+
     def check_intact(self) -> None:
         """Raise if the program has written over the object."""
         if not state.is_intact(self.record):
@@ -101,22 +110,17 @@ def find(cta: Cta, offset: int, address: int) -> MBarrier:
     """The live mbarrier at an offset. Raises Fault `mbarrier-init` if there is none or it was written over."""
     table = cta.mbarriers
     place = state.place_of(table, offset)
-    if place == state.NOWHERE or not table.all[place].live:
+    whose = "of the cluster" if cta.cluster.size > 1 else "for the CTA"
+    if place == state.NOWHERE:
         live = (each.offset for each in table.all[: table.used] if each.live)
         near = [at for at in live if at - 8 < offset < at + 8]
         where = f"; there is one at {near[0]:#x}" if near else ""
-        whose = "of the cluster" if cta.cluster.size > 1 else "for the CTA"
-        if place != state.NOWHERE:
-            raise Fault(
-                "mbarrier-init", f"the mbarrier at {address:#x} has been ended by mbarrier.inval",
-                help=f"before mbarrier.inval put a barrier {whose} that all who use it come to, or initialise it again",
-            )  # fmt: skip
         raise Fault(
             "mbarrier-init", f"no mbarrier has been initialised at {address:#x}{where}",
             help=f"mbarrier.init it in one thread, then a barrier {whose} before another thread uses it",
         )  # fmt: skip
     found = MBarrier(table.all[place], cta.cluster.variables)
-    found.check_intact()
+    found.check(whose)
     return found
 
 

@@ -227,8 +227,8 @@ def families(program: Program) -> frozenset[str]:
 
 @fact
 def copies_in_bulk(program: Program) -> bool:
-    """Whether a program has copies that are kept in machine.bulk while they are in flight."""
-    return any(op.copies_in_bulk for op in program.ops)
+    """Whether a program has copies, or stores of lanes, that are kept in machine.bulk while they are in flight."""
+    return any(op.copies_in_bulk or op.family == "async_store" for op in program.ops)
 
 
 @fact

@@ -11,6 +11,7 @@ from ptxsim.engine.analysis.liveness import live_before, live_out, seen_by_other
 
 # Each of these registers the lowerings of its families, or a unit.
 from ptxsim.engine.compiled.codegen import (  # noqa: F401
+    async_store,
     barrier,
     bulk,
     cluster_barrier,

@@ -125,6 +125,8 @@ class NativeContext:
 
             self._bulk = Bulk.of(machine)
             self.record.bulk = self._bulk.record.address
+            if "async_store" in families(self.program) and not self._bulk.record.free_stores:
+                self._bulk.make_stores()
             self.library.bodies("bulk copies")
             for name in ("land_due", "land_all"):
                 setattr(self.record, name, self.library.jit.address(self.library.prefix + name))
