@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptxsim.profile.lowering.lower import lower, registers_of
+from ptxsim.profile.lowering.halves import narrow
+from ptxsim.profile.lowering.lower import Lowering, lower, registers_of
 from tests.profile.kernels import kernel, lowered
 
 IDS = "mov.u32 %r0, %tid.x; ld.param.u64 %d0, [place]; mul.wide.u32 %d1, %r0, 4; add.s64 %d2, %d0, %d1; "
@@ -50,6 +51,39 @@ def test_registers_are_those_that_the_assembler_says(body, before, said):
 
 def test_a_function_that_does_not_call_itself_becomes_part_of_its_caller():
     assert lowered(IDS + CALL, before=ONCE).registers < 24
+
+
+def test_functions_that_the_kernel_does_not_reach_do_not_count():
+    assert lowered(IDS + CALL, before=ONCE + AGAIN.replace(" f(", " g(").replace("f,", "g,")).registers < 24
+
+
+@pytest.mark.parametrize("target, said", [("sm_90a", 22), ("sm_120a", 26)])
+def test_from_sm_120_on_values_are_placed_as_they_come(target, said):
+    pointers = "".join(f"ld.param.u64 %d{3 + i}, [p{i}];" for i in range(4))
+    places = (
+        "shl.b32 %r1, %r0, 1; and.b32 %r1, %r1, 62; shl.b32 %r2, %r0, 2; and.b32 %r2, %r2, 124; mul.wide.u32 %d7, %r1, 4; "
+        "mul.wide.u32 %d9, %r2, 4; add.s64 %d8, %d4, %d7;" + "".join(f"add.s64 %d{i + 7}, %d{i}, %d9;" for i in (3, 5, 6))
+    )  # fmt: skip
+    loads = "".join(f"ld.global.nc.u32 %r{10 + i}, [%d10+{4 * i}];" for i in range(4))
+    loads += "".join(f"ld.global.nc.u32 %r{14 + i}, [%d8+{4 * i}];" for i in range(2))
+    loads += "".join(f"ld.global.f32 %f{i}, [%d12+{4 * i}];" for i in range(4))
+    body = "mov.u32 %r0, %tid.x;" + pointers + places + loads + PRODUCT.replace("[%d2", "[%d13")
+    parameters = ", ".join(f".param .u64 p{i}" for i in range(4))
+    assert registers_of(kernel(body, parameters=parameters).program("sm_90a"), target) == said
+
+
+@pytest.mark.parametrize(
+    "body, count",
+    [
+        ("cvt.u64.u32 %d3, %r0; add.s64 %d4, %d2, %d3;", 1),
+        ("shr.u64 %d3, %d2, 32; and.b64 %d5, %d2, 255; mad.lo.s64 %d4, %d3, %d5, %d2;", 2),
+        ("cvt.s64.s32 %d3, %r0; add.s64 %d4, %d2, %d3;", 0),
+        ("cvt.u64.u32 %d4, %r0;", 0),  # a store takes both halves
+    ],
+)
+def test_a_half_that_is_zero_takes_no_register(body, count):
+    program = kernel(IDS + body + "st.global.u64 [%d2], %d4;").program("sm_90a")
+    assert len(narrow(Lowering(program, "sm_90a", 255))) == count
 
 
 def test_a_loop_takes_the_registers_of_its_unrolled_copy():

@@ -18,6 +18,7 @@ from ptxsim.profile.lowering.machine_code import Kind, MachineOp, Pipe
 from ptxsim.profile.lowering.pressure import MOST, Pressure, before
 from ptxsim.profile.lowering.schedule import WALLS
 from ptxsim.profile.model.figures import UNITS
+from ptxsim.types import parse_target
 
 STACK = 1  # the number of the register of the stack's pointer, and how many it is
 UNNAMED = 2  # registers more than the code names: what ptxas says of every kernel
@@ -28,6 +29,7 @@ ACCUMULATORS = 24  # the first register of what a warpgroup's products add to, a
 SPARE = 28  # registers that values may spread over, however few are live
 # What reads its registers some time after it has been issued: they are free once something waits for it.
 LATE = (Kind.ACCESS, Kind.ASYNC_COPY, Kind.SHUFFLE)
+IN_ORDER = 120  # targets from here on place values as they come, and what IMAD.WIDE multiplies in odd registers, as nvdisasm shows ptxas 13.0's code
 FOUR = 4  # registers of the widest operand but those of a warpgroup's products
 
 
@@ -69,6 +71,15 @@ class Allocation:
         self.odd = {
             self.root(slot)[0] for block in pressure.blocks for op in block.ops if _stores(op) for slot in op.reads[1:]
         }
+        self.in_order = parse_target(facts.target).number >= IN_ORDER
+        if self.in_order:
+            self.odd |= {
+                self.root(slot)[0]
+                for block in pressure.blocks
+                for op in block.ops
+                if op.unit == "imad.wide"
+                for slot in op.reads
+            }
         self.beside: dict[int, dict[int, None]] = {}  # value -> those that are in use at one time with it
 
     # ---- values side by side ----
@@ -150,11 +161,13 @@ class Allocation:
 
     def run(self, orders: Iterable[tuple[Sequence[MachineOp], Set[int]]]) -> int:
         """Registers that are taken, the stack's pointer among them, with the blocks in these orders. What takes several registers chooses first,
-        then the rest, each in the order of the text."""
+        then the rest, each in the order of the text; from sm_120 on all in the order of the text."""
         for ops, live in orders:
             self._block(ops, live)
         places: dict[int, range] = {}
-        for root in sorted(self.beside, key=lambda root: root not in self.spans and self._size(root) == 1):
+        for root in sorted(
+            self.beside, key=lambda root: not self.in_order and root not in self.spans and self._size(root) == 1
+        ):
             places[root] = self._place(root, [places[other] for other in self.beside[root] if other in places])
         return max((place.stop for place in places.values()), default=STACK + 1)
 

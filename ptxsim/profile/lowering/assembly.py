@@ -34,6 +34,7 @@ class Assembly(Fusion):
         self.shared_base = self.new_slot()
         self.like: dict[int, int] = {}  # copies of registers -> those
         self.absent: set[int] = set()  # registers of PTX that no register of the machine stands for
+        self.narrow: set[int] = set()  # values of 64 bits that take one register
         self.unknown: set[int] = set()  # sites of operations whose cost is not known
         self.inverses: list[
             tuple[int, int, str, int]

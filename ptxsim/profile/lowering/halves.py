@@ -44,6 +44,18 @@ def products(fusion: Fusion) -> None:
                     break
 
 
+def narrow(fusion: Fusion) -> set[int]:
+    """Values of 64 bits that take one register: half of them is zero, and all that read them can do without it. Accesses take both, as do moves."""
+    found: set[int] = set()
+    for op in fusion.program.ops:
+        for slot in fusion.flow.writes[op.site]:
+            if op.site in fusion.flow.live and fusion.flow.types[slot].bits == 64 and 0 in _of(fusion, slot):
+                readers = [fusion.program.ops[site] for site in fusion.live_readers(slot)]
+                if all(not r.accesses and r.family != "mov" and r.call is None and bits_of(r) == 64 for r in readers):
+                    found.add(slot)
+    return found
+
+
 def _shift(fusion: Fusion, op: Op) -> int | None:
     by = op.sources[1]
     if not isinstance(by, Constant) or not isinstance(by.value, int):

@@ -17,6 +17,7 @@ from ptxsim.profile.lowering.allocation import fewest, registers
 from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly, names_shared
 from ptxsim.profile.lowering.convergence import converge
 from ptxsim.profile.lowering.fusion import names_variable
+from ptxsim.profile.lowering.halves import narrow as narrow_values
 from ptxsim.profile.lowering.halves import products
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
 from ptxsim.profile.lowering.merging import Alignment, merge_shared
@@ -72,6 +73,7 @@ class Lowering(Assembly):
     def lower(self) -> MachineProgram:
         self.fuse()
         products(self)
+        self.narrow = narrow_values(self)
         self._settle_invariants()
         blocks = [self._block(number) for number in range(len(self.program.blocks))]
         if blocks:
@@ -138,17 +140,16 @@ class Lowering(Assembly):
         return max(fewest(self), min(given, needed) if pressure.most(orders) <= room else needed)
 
     def _calls(self) -> bool:
-        """Whether calls are left: of functions by address, of others' functions, or that call themselves. The rest becomes part of its callers."""
+        """Whether calls are left: of functions by address, of others' functions, or that call themselves. The rest becomes part of its callers;
+        functions that the kernel does not reach do not count."""
         functions = sorted(self.program.functions.values(), key=lambda function: function.entry)
-        called: dict[str, set[str]] = {}
+        called: dict[str | None, set[str | None]] = {}
         for op in self.program.ops:
-            if op.call is None:
-                continue
-            if op.call.name not in self.program.functions:
-                return True
-            within = [function.name for function in functions if function.entry <= self.flow.block_of[op.site]]
-            called.setdefault(within[-1] if within else "", set()).add(op.call.name)
-        return any(name in _reached(called, name) for name in called)
+            if op.call is not None:
+                within = [function.name for function in functions if function.entry <= self.flow.block_of[op.site]]
+                called.setdefault(within[-1], set()).add(op.call.name)
+        reached = _reached(called, functions[0].name) if called else set()
+        return any(name not in self.program.functions or name in _reached(called, name) for name in reached)
 
     def _narrow(self, ops: list[MachineOp], pressure: Pressure, live: frozenset[int]) -> list[MachineOp]:
         """A block in the order that needs fewest registers: its own, or that of `narrow`."""
@@ -294,9 +295,9 @@ class Lowering(Assembly):
         return [MachineOp("branch", self.writes(op), self.reads(op), op.site, Kind.BRANCH, predicates=guard)]
 
 
-def _reached(called: dict[str, set[str]], name: str) -> set[str]:
-    """The functions that a function calls, directly or by others."""
-    found: set[str] = set()
+def _reached(called: dict[str | None, set[str | None]], name: str | None) -> set[str | None]:
+    """The functions that a function calls, directly or by others; None: one by address."""
+    found: set[str | None] = set()
     rest = [name]
     while rest:
         new = called.get(rest.pop(), set()) - found

@@ -30,7 +30,7 @@ class Pressure:
         self.types, self.divergent, self.graph = facts.flow.types, facts.divergent, facts.graph
         self.blocks, self.like = blocks[: len(self.graph.successors)], like
         self.moved: set[int] = set()
-        self.absent = facts.absent
+        self.absent, self.narrow = facts.absent, facts.narrow
         self.multiplies_loaded = parse_target(facts.target).number >= LOADS_CONSTANTS
         if moved:
             self.moved = self._moved()
@@ -44,7 +44,7 @@ class Pressure:
         if slot in self.absent:
             return 0
         is_kept = self.types[slot].kind != "predicate" and (slot in self.divergent or slot in self.moved)
-        return max(1, self.types[slot].bits // 32) if is_kept else 0
+        return self.width(slot) if is_kept else 0
 
     def _moved(self) -> set[int]:
         """What is the same for the warp but in registers all the same, from where it is loaded: bases that indices are multiplied and
@@ -108,7 +108,7 @@ class Pressure:
         slot = self.like.get(slot, slot)
         if slot >= len(self.types) or self.types[slot].kind == "predicate":
             return 0
-        return max(1, self.types[slot].bits // 32)
+        return 1 if slot in self.narrow else max(1, self.types[slot].bits // 32)
 
     def within(self, ops: Sequence[MachineOp], live: Set[int]) -> int:
         """The same of one block's instructions; `live`: after them."""
