@@ -15,6 +15,7 @@ from ptxsim.engine.analysis.def_use import DefUse, def_use, slots_of, writes
 from ptxsim.engine.program.operand import Address, Constant
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import AccessKind
+from ptxsim.types import ScalarType
 
 
 def followed_reads(program: Program) -> tuple[set[int], set[int], set[int]]:
@@ -160,11 +161,11 @@ def _makes_predicates(program: Program, op: Op) -> bool:
 
 
 def _only_reads(op: Op) -> bool:
-    """Whether an operation leaves memory as it is: an atomic that adds 0 does."""
-    access = op.accesses[0]
-    looks = access.neutral is not None and any(
-        isinstance(each, Constant) and each.value == access.neutral for each in op.sources
-    )
+    """Whether an operation leaves memory as it is: an atomic that adds 0 does, and one that takes the larger of 0 and what has no sign."""
+    access, kind = op.accesses[0], op.words.get("type")
+    is_largest = op.words.get("op") == "max" and isinstance(kind, ScalarType) and kind.is_integer and not kind.is_signed
+    neutral = 0 if is_largest else access.neutral
+    looks = neutral is not None and any(isinstance(each, Constant) and each.value == neutral for each in op.sources)
     return access.kind is AccessKind.READ or (looks and bool(op.destinations))
 
 
