@@ -107,6 +107,9 @@ class Figures:
     match_value: float = 11  # latency of match.any for each different value
     match_port: float = 2  # cycles of the SM for each
     read_queue: float = 2  # cycles of a bank of registers that instructions wait for before the next one is held back
+    later_warp: float = (
+        1  # cycles that the next warp of a sub-core is taken to have waited longer (tools/data/scheduler)
+    )
     pipe_queue: float = 24  # cycles of work the memory queue of a sub-core holds before issue stalls
     l1_latency: float = 32
     l1_line: int = 128

@@ -38,7 +38,7 @@ def free_from(m: Machine, p: Any, s: int, pipe: int) -> float:
 
 def choose(m: Machine, p: Any, s: int) -> None:
     """Which warp of a sub-core issues next, and when."""
-    found, time, last, last_goes_on = -1, INF, m.subs[s].last, False
+    found, time, last, last_goes_on, least = -1, INF, m.subs[s].last, False, INF
     for w in range(s, m.counts[Count.USED_SLOTS], SUBS):
         if not m.warps[w].active or m.warps[w].blocked >= 0:
             continue
@@ -49,11 +49,14 @@ def choose(m: Machine, p: Any, s: int) -> None:
         t = max(t, free_from(m, p, s, pipe))
         if pipe == Pipe.LSU:
             t = max(t, m.warps[w].access)
-        # The warp that issued last goes on if it can, but not with a store that has waited for its port; otherwise the one that has waited longest.
-        goes_on = w == last
+        # The warp that issued last goes on where nothing holds it up, and with accesses, but not with a store that has waited for its port;
+        # otherwise the one that has waited longest, a later warp being a little ahead (tools/data/scheduler).
+        goes_on = w == last and (t <= m.subs[s].issue or pipe == Pipe.LSU)
         if goes_on and pipe == Pipe.LSU and t == free_from(m, p, s, pipe):
             goes_on = not (m.ops[m.warps[w].op].stores and m.ops[m.warps[w].op].reason == LONG)
-        if t < time or (t == time and not last_goes_on and (goes_on or m.warps[w].ready < m.warps[found].ready)):
+        wait = m.warps[w].ready - p.later_warp * (w // SUBS)
+        if t < time or (t == time and not last_goes_on and (goes_on or wait < least)):
+            least = wait
             found, time, last_goes_on = w, t, goes_on
     m.subs[s].warp = found
     m.subs[s].time = time
