@@ -54,7 +54,7 @@ def choose(m: Machine, p: Any, s: int) -> None:
         goes_on = w == last and (t <= m.subs[s].issue or pipe == Pipe.LSU)
         if goes_on and pipe == Pipe.LSU and t == free_from(m, p, s, pipe):
             goes_on = not (m.ops[m.warps[w].op].stores and m.ops[m.warps[w].op].reason == LONG)
-        wait = m.warps[w].ready - p.later_warp * (w // SUBS)
+        wait = m.warps[w].ready - p.later_warp * w / SUBS
         if t < time or (t == time and not last_goes_on and (goes_on or wait < least)):
             least = wait
             found, time, last_goes_on = w, t, goes_on
