@@ -26,7 +26,9 @@ MODELED = (
     "branches: taken back or ahead, lanes that part and that meet again",
     "fences of the GPU: in rounds of the SM, after the loads and stores that came before, with those that come at the same time",
     "flags: seen by a spinning warp after a latency that depends on the fence before the write, one write of a line after the other",
-    "shared memory of a cluster: at a rate of lines and sectors of the SM's port to the others",
+    "shared memory of a cluster: at a rate of lines and sectors of the SM's port to the others; asynchronous stores and bulk copies between CTAs at one of bytes, "
+    "with a latency until the mbarrier hears of them, as arrivals of threads elsewhere have; what other CTAs send comes when the CTA's own does that goes to the same place",
+    "bulk reductions: longer than stores, and at a rate of the lines that the SMs reduce to",
     "code: fetched in lines of 128 bytes, the next ones in advance, when a warp of the SM first comes by",
     "machine code of the assembler, or of a cubin of the same PTX, where ptxas and nvdisasm are installed: stall counts, barriers, register reads of two banks, "
     "spills, registers; blocks are tied to the PTX by line marks, and run as the PTX ran",
@@ -38,7 +40,7 @@ NOT_MODELED = (
     "without the assembler: spills, bank conflicts of the register file, reuse caches",
     "misses of the instruction cache after the first fetch, of the TLB",
     "clusters: the CTAs of one go to SMs like any others and start when there is room for each; distributed shared memory "
-    "takes no bandwidth of the SM that has it; waits on other CTAs end as the run recorded them or when no warp else can go on",
+    "takes no bandwidth of the SM that has it; waits on CTAs that do something else end as the run recorded them or when no warp else can go on",
     "contention between SMs beyond equal shares of L2 and DRAM, and how many SMs read what bulk copies bring; "
     "L2 partitions, DRAM pages and refresh",
     "caches that a launch before this one left cold: L2 is taken as warm",

@@ -13,7 +13,7 @@ from ptxsim.profile.model.encode import Code, parameters
 from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, DETOUR
 from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.replay_entries import MOST_WARPS, for_replay, in_order, warps_of
-from ptxsim.profile.model.sharing import atomic_rate, copied_first, places_of, reads
+from ptxsim.profile.model.sharing import atomic_rate, copied_first, places_of, reads, reduction_rate
 from ptxsim.profile.model.spins import awaited, last_turns, spin_loops
 from ptxsim.profile.model.trace import Trace
 
@@ -161,4 +161,5 @@ class Sms:
             figures, busy_sms, self._at_work(), l1_bytes, self.cold,
             atomic_rate(figures, trace.entries.take(np.flatnonzero(trace.codes == ATOMIC)), trace.lines),
             read.sms, -(-self.threads // 32), read.lines, few, copied_first(trace, figures), read.first,
+            reduction_rate(figures, trace.reduced, trace.modulus),
         )  # fmt: skip

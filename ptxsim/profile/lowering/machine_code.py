@@ -26,6 +26,9 @@ class Pipe(IntEnum):
     TENSOR_MEMORY = 11  # to registers and back
 
 
+ASYNC_STORE = 2  # amount of an access to shared memory of the cluster that tells an mbarrier there
+
+
 class Kind(IntEnum):
     """What the replay does besides issuing."""
 
@@ -62,7 +65,7 @@ class MachineOp:
     """One machine instruction. `unit` names a row of the figures; registers are slots of the program or made up ones.
 
     `site` is the PTX instruction it comes from. `latency` and `cost` override the unit's. `amount`: groups a wait leaves open; the
-    64-byte line of a constant; 1 for an atomic on shared memory of the cluster.
+    64-byte line of a constant; 1 for an atomic on shared memory of the cluster, ASYNC_STORE for what tells an mbarrier there.
     """
 
     unit: str

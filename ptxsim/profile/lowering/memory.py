@@ -8,7 +8,7 @@ from ptxsim.engine.program.operand import Address, Constant, Register, Vector
 from ptxsim.engine.program.operation import Op
 from ptxsim.profile.lowering.assembly import Assembly, lowers
 from ptxsim.profile.lowering.fusion import accesses_of, cost_of, is_remote
-from ptxsim.profile.lowering.machine_code import Kind, MachineOp
+from ptxsim.profile.lowering.machine_code import ASYNC_STORE, Kind, MachineOp
 from ptxsim.profile.lowering.synchronisation import GPU_FENCE, SYSTEM_FENCE
 
 WMMA_ACCESSES = {"s8": 2, "u8": 2, "f64": 1}  # of a fragment, by type; 4 of the others
@@ -59,7 +59,10 @@ def widened(assembly: Assembly, op: Op, made: MachineOp) -> list[MachineOp]:
 
 @lowers("store", "async_store", "bulk_store")
 def store(assembly: Assembly, op: Op) -> list[MachineOp]:
-    made = assembly.machine(op, unit_of(assembly, op), Kind.ACCESS, space=space_of(op), stores=True, place=_place(op))
+    amount = ASYNC_STORE if op.family == "async_store" else 0
+    made = assembly.machine(
+        op, unit_of(assembly, op), Kind.ACCESS, space=space_of(op), stores=True, place=_place(op), amount=amount
+    )
     moves = [MachineOp("alu", (assembly.new_slot(),), (), op.site) for _ in range(_literals(op))]
     made.reads = (*made.reads, *(slot for move in moves for slot in move.writes))
     return [*moves, *released(op), *widened(assembly, op, made)]

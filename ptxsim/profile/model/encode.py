@@ -181,12 +181,14 @@ def parameters(
     few: bool = False,
     copied: float = 1.0,
     first_line: int = 0,
+    reductions: float = 1 << 30,
 ) -> np.ndarray:
     """The figures, and what the replay needs beside them, by name, as an array of one row. `sms`: how many have work;
     `at_work`: how many share L2 and DRAM, in the mean over the time of the one that has most to do;
     `atomics`: operations per cycle that all of them get done; `readers`: SMs that read a line, on average; `warps`: of a CTA; `lines`: of
     global memory that the launch reads; `few`: L2 serves each of the SMs as fast as it takes; `copied`: the part of what bulk copies
-    read that an SM has not read before; `first_line`: of those that are read, by address."""
+    read that an SM has not read before; `first_line`: of those that are read, by address;
+    `reductions`: bytes per cycle that bulk reductions of all of them get done."""
     part, started = at_work / figures.sms, sms / figures.sms
     replaced = figures.replacement_next + figures.replacement_warp * warps
     # What several SMs read leaves L2 once for those that ask at the same time.
@@ -222,6 +224,7 @@ def parameters(
         "replacement_written": max(replaced, figures.replacement_written) * started,
         "shared_latency": figures.unit("shared").latency,
         "bulk_stores": figures.bulk_store_bandwidth_all / part,
+        "bulk_reductions": reductions / at_work,
         # Cycles of an SM's share for a byte. What several SMs read comes once for all of them.
         "dram_read": at_work / figures.dram_bandwidth / readers,
         "dram_bulk": at_work / figures.dram_bandwidth / readers * copied,

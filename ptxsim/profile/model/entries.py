@@ -5,15 +5,19 @@ from __future__ import annotations
 
 from ptxsim.jit.body import record
 
-BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE, MATCH, DETOUR, TENSOR, COMMIT = range(14)
+BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE, MATCH, DETOUR, TENSOR, COMMIT, SEND = range(15)
+LATE, REMOTE = (
+    -1,
+    -2,
+)  # widths of an ARRIVE: that comes when a copy has landed; of a thread at an mbarrier of another CTA of the cluster
 ENTRY = record(
     ("cta", "<i4"),
     ("warp", "<i4"),
     ("code", "<i4"),
     ("site", "<i4"),  # of a BLOCK: its number
-    # Of the SM's data path, or tensor core; of a BULK: bytes; of a MATCH: different values; of a DETOUR: facts.detour.
+    # Of the SM's data path, or tensor core; of a SEND: of the port to other SMs of the cluster; of a BULK: bytes; of a MATCH: different values; of a DETOUR: facts.detour.
     ("cycles", "<f4"),
-    ("width", "<i4"),  # of a TENSOR: cycles more until the result is there
+    ("width", "<i4"),  # of a TENSOR: cycles more until the result is there; of a SEND: bytes
     # Lines of an access outside shared memory: lines[first : first + count]. Of a TENSOR: multiplications and additions.
     ("first", "<i8"),
     (
@@ -23,7 +27,7 @@ ENTRY = record(
     (
         "object",
         "<i8",
-    ),  # what an ARRIVE, WAIT, BULK or COMMIT is about; of an access, the first address; of a BLOCK, its lanes
+    ),  # what an ARRIVE, WAIT, BULK, SEND or COMMIT is about; of an access, the first address; of a BLOCK, its lanes
     # Arrivals a WAIT waits for (before: the parity of its phase, or of an ARRIVE's); of a LOAD or STORE, the bytes of its sectors that it is about.
     ("need", "<i4"),
     ("awaits", "<i4"),  # the flag that the last look of a spin loop waits for, from 1 on; 0 for none

@@ -174,6 +174,13 @@ class Figures:
     bulk_store_latency: float = 39
     bulk_store_bandwidth: float = 32  # one SM alone
     bulk_store_bandwidth_all: float = 14.6  # per SM, all at once
+    bulk_reduction: float = 1.25  # times as long as a store (tools/data/exchange)
+    bulk_reduction_latency: float = 56
+    reduction_line: float = 70  # bytes per cycle that L2 adds to a line
+    reduction_lines: float = (
+        4  # that are at work at once at least, where so many are reduced to, and times the root of how many
+    )
+    reduction_spread: float = 0.757
     product_overhead: float = 46  # fence, commit, wait around a lone product
     # Products on tensor memory, as published of a B200: github.com/SemiAnalysisAI/microbench-blackwell, umma_latency/lat_results_full.csv
     # and umma_throughput/tput_results_full.csv ("Dissecting Nvidia Blackwell", 31 March 2026); every kind but tf32 and mxf4nvf4, of which
@@ -224,6 +231,13 @@ class Figures:
         2.2  # cycles of the SM's port to the cluster's shared memory by 128 bytes of another CTA that a warp accesses
     )
     remote_sector: float = 1.33  # and by 32 bytes of those
+    remote_arrival: float = (
+        80  # from an arrival until an mbarrier of another CTA of the cluster has it (tools/data/exchange)
+    )
+    send_start: float = 2.2  # cycles of that port that an asynchronous store of a warp takes
+    send_sector: float = 1.6  # and by 32 bytes, as bulk copies between CTAs do
+    send_latency: float = 104  # from there until the mbarrier has heard of it
+    send_copy_latency: float = 93  # the same of a bulk copy, from its issue on
     remote_atomic: float = 3.3  # cycles of that port by lane of an atomic
     remote_word: float = 2.2  # times as many for lanes that have the same word
     fence_port: float = 16  # cycles of the sub-core from one fence to the next
@@ -237,6 +251,7 @@ class Figures:
     fence_accessed_all: float = 181  # and more where all SMs do: some of it is far
     cta_fence: float = 20  # latency of a fence up to which it waits for no store's answer
     store_answer: float = 160  # from the last store until a fence of the GPU may begin
+    remote_answer: float = 85  # the same of stores to shared memory of the cluster (tools/data/exchange)
     store_answer_others: float = 390  # the same where another warp of the SM has stored since
     code_line: float = 12.3  # fetch of 128 bytes of code that no warp of the SM has run, read in advance
     code_near: int = 4  # lines of 128 bytes of code that are there at the start

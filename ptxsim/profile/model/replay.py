@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from ptxsim.jit.body import Array, body
-from ptxsim.profile.lowering.machine_code import Kind, Pipe
+from ptxsim.profile.lowering.machine_code import ASYNC_STORE, Kind, Pipe
 from ptxsim.profile.model.encode import BRANCH, IMC, NO_INSTRUCTION, WAIT
 from ptxsim.profile.model.replay_flow import advance, launch
 from ptxsim.profile.model.replay_l1 import forget
 from ptxsim.profile.model.replay_memory import access, detours, shuffle
 from ptxsim.profile.model.replay_state import INF, NOBODY, SUBS, Async, Count, Machine, Total, Unit
-from ptxsim.profile.model.replay_sync import bulk, groups, meet, product, tensor_commit, tensor_work
+from ptxsim.profile.model.replay_sync import async_store, bulk, groups, meet, product, tensor_commit, tensor_work
 from ptxsim.profile.model.replay_units import charge, choose, first_read, occupy, read_registers, work
 
 SLICE = 20_000.0  # cycles of an SM that is alone, at first
@@ -61,6 +61,8 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
     follow, why = now + 1, WAIT
     if kind == Kind.PLAIN:
         pass
+    elif kind == Kind.ACCESS and m.ops[i].remote and m.ops[i].amount == ASYNC_STORE:
+        done = async_store(m, p, s, w, i, now)
     elif kind == Kind.ACCESS or kind == Kind.ASYNC_COPY:
         done = access(m, p, s, w, i, now)
         if m.ops[i].pipe == Pipe.UNIFORM:  # an indexed constant: nothing but the warp waits for it

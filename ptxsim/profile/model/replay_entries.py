@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxsim.profile.model.entries import ARRIVE, BULK, COMMIT, LEAVE, WAIT
+from ptxsim.profile.model.entries import ARRIVE, BULK, COMMIT, LATE, LEAVE, SEND, WAIT
 from ptxsim.profile.model.spins import Loops, last_turns
 from ptxsim.profile.model.trace import Trace
 
@@ -90,11 +90,11 @@ def _count_arrivals(entries: np.ndarray, sync: np.ndarray, is_barrier: np.ndarra
 
 
 def _settle_late(entries: np.ndarray, code: np.ndarray) -> np.ndarray:
-    """The arrival that ends a bulk copy, or work of the tensor core, belongs to the issue of the copy or commit: the k-th of an instruction
+    """The arrival that ends a bulk copy, an asynchronous store or work of the tensor core, belongs to the issue of the copy, store or commit: the k-th of an instruction
     to its k-th. Writes that there; which entries are such arrivals. code: that of each."""
     late: np.ndarray = code == ARRIVE
-    late[late] = entries["width"][late] == -1
-    issues = np.flatnonzero(np.isin(code, (BULK, COMMIT)))
+    late[late] = entries["width"][late] == LATE
+    issues = np.flatnonzero(np.isin(code, (BULK, COMMIT, SEND)))
     entries["object"][issues] = -1
     if not late.any():
         return late

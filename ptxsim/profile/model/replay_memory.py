@@ -211,11 +211,11 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
                 extra = 3.0 if width == 16 and kind != Kind.ASYNC_COPY else 1.0 if width == 8 else 0.0
                 done = max(done, begin - 2 + m.ops[i].latency + 2 * (cycles - 1) + extra)
                 if m.ops[i].stores:
-                    m.warps[w].stored = done
+                    m.warps[w].stored = begin + p.shared_latency if m.ops[i].remote else done
                 if m.ops[i].remote:
                     done = max(done, remote(m, p, q, begin, m.ops[i].latency, m.ops[i].amount == 1))
                     if m.ops[i].stores:
-                        m.warps[w].store = m.free[Unit.REMOTE]
+                        m.warps[w].sent = m.free[Unit.REMOTE]
             else:
                 done = max(done, access_global(m, p, w, i, q, begin, cycles, now))
                 done = flag(m, p, w, q, done)

@@ -83,6 +83,7 @@ WARP = record(
         ("access", "f8"),  # its next access goes to memory no earlier
         ("store", "f8"),  # when the last store is on its way
         ("stored", "f8"),  # when the last one to shared memory has been done
+        ("sent", "f8"),  # when the last one to shared memory of the cluster has left the SM
         ("written", "f8"),  # when the last one to global memory, or atomic, was
         ("read", "f8"),  # when the last load from global memory was
         ("loaded", "f8"),  # when the last load is there

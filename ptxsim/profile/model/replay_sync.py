@@ -7,7 +7,7 @@ from typing import Any
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import BARRIER, GMMA, LONG, MEMBAR
 from ptxsim.profile.model.encode import WAIT as R_WAIT
-from ptxsim.profile.model.entries import ARRIVE, BULK, COMMIT, TENSOR, WAIT
+from ptxsim.profile.model.entries import ARRIVE, BULK, COMMIT, REMOTE, SEND, TENSOR, WAIT
 from ptxsim.profile.model.replay_memory import first_entry, passes
 from ptxsim.profile.model.replay_state import GROUPS, SHARED_UNITS, SLOTS, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
@@ -66,6 +66,8 @@ def meet(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, float, 
         return follow, follow, LONG
     if m.ops[i].kind != Kind.BARRIER:
         moment, who = queue(m, Unit.MBARRIERS, now, p.mbarrier_arrival), w
+        if m.entries[q].width == REMOTE:
+            moment += p.remote_arrival
         if m.ops[i].amount == AFTER_COPIES and m.groups[Async.COPIES, w].last > moment:
             moment, who = m.groups[Async.COPIES, w].last, SLOTS + Unit.COPYING
         arrive(m, o, moment, max(m.objects[o].last, moment) + p.mbarrier_latency, who)
@@ -85,14 +87,16 @@ def meet(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, float, 
 
 def bulk(m: Machine, p: Any, w: int, i: int, now: float) -> None:
     """Copies of the TMA unit: loads arrive at their mbarrier, stores belong to the warp's next group."""
-    size, o = 0.0, -1
+    size, o, reduces = 0.0, -1, False
     for q in range(first_entry(m, w), m.warps[w].next):
         if not m.used[q] and m.entries[q].site == m.ops[i].site and m.entries[q].code == BULK:
             m.used[q] = True
             size += float(m.entries[q].cycles)
+            reduces = m.entries[q].need > 0
             if m.entries[q].object >= 0:
                 o = m.entries[q].object
     if size == 0:
+        send(m, p, w, i, now, p.send_copy_latency)
         return
     m.totals[Total.BULK_BYTES] += size
     if o >= 0:
@@ -106,11 +110,47 @@ def bulk(m: Machine, p: Any, w: int, i: int, now: float) -> None:
         arrive(m, o, finish, finish + p.mbarrier_latency, SLOTS + Unit.TMA)
     else:
         # All SMs together write less than each of them could, as with stores; L2 takes in some before they notice.
-        finish = queue(m, Unit.TMA, room(m, p, now), size / p.bulk_store_bandwidth)
-        m.free[Unit.WRITTEN] = max(now, m.free[Unit.WRITTEN]) + size / p.bulk_stores
+        cost = size / p.bulk_store_bandwidth * (p.bulk_reduction if reduces else 1.0)
+        finish = queue(m, Unit.TMA, room(m, p, now), cost)
+        written = size / (p.bulk_reductions if reduces else p.bulk_stores)
+        m.free[Unit.WRITTEN] = max(now, m.free[Unit.WRITTEN]) + written
         if p.cold > 0:
             to_dram(m, p, now, size * p.cold)
-        m.groups[Async.BULKS, w].last = max(m.groups[Async.BULKS, w].last, finish + p.bulk_store_latency)
+        latency = p.bulk_reduction_latency if reduces else p.bulk_store_latency
+        m.groups[Async.BULKS, w].last = max(m.groups[Async.BULKS, w].last, finish + latency)
+
+
+def send(m: Machine, p: Any, w: int, i: int, now: float, latency: float) -> float:
+    """What an instruction sends to shared memory of the cluster passes the SM's port to the others, and arrives at an mbarrier; returns its bytes."""
+    size, o, finish = 0.0, -1, now
+    for q in range(first_entry(m, w), m.warps[w].next):
+        if not m.used[q] and m.entries[q].site == m.ops[i].site and m.entries[q].code == SEND:
+            if m.entries[q].object >= 0:  # else the rest of a copy
+                heard(m, p, o, finish)
+                o = m.entries[q].object
+            m.used[q] = True
+            size += float(m.entries[q].width)
+            finish = queue(m, Unit.REMOTE, now, float(m.entries[q].cycles)) + latency
+            if m.ops[i].kind == Kind.ACCESS:
+                break
+    heard(m, p, o, finish)
+    return size
+
+
+def heard(m: Machine, p: Any, o: int, moment: float) -> None:
+    """What has been sent arrives at an mbarrier, -1: at none."""
+    if o >= 0:
+        arrive(m, o, moment, moment + p.mbarrier_latency, SLOTS + Unit.REMOTE)
+
+
+def async_store(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
+    """A store or reduction that tells an mbarrier goes through the sub-core's port and the SM's data path like another one, then to its CTA."""
+    begin = passes(m, s, now, p.store_least)
+    m.pipes[s, Pipe.LSU] = begin + p.shared_issue
+    m.warps[w].access = now + p.shared_issue
+    size = send(m, p, w, i, begin, p.send_latency)
+    m.busy[Pipe.LSU] += max(1.0, size / 128)
+    return float(begin - 2 + p.shared_latency)
 
 
 def product(m: Machine, s: int, w: int, i: int, now: float) -> None:
@@ -183,6 +223,8 @@ def fence(m: Machine, p: Any, w: int, now: float, latency: float) -> float:
             least += p.fence_accessed
         if last > m.warps[w].fenced:
             begin += max(0.0, last + answer - now)
+        if m.warps[w].sent > m.warps[w].fenced:
+            begin = max(begin, m.warps[w].sent + p.remote_answer)
         begin = max(begin, m.warps[w].loaded)
     m.warps[w].fenced = begin
     return float(max(max(begin + latency, least), m.warps[w].store))

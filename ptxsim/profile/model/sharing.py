@@ -54,6 +54,18 @@ def copied_first(trace: Trace, figures: Figures) -> float:
     return min(1.0, len(trace.copied) * figures.l1_line / float(size)) if size else 1.0
 
 
+def reduction_rate(figures: Figures, reduced: np.ndarray, modulus: int) -> float:
+    """Bytes of bulk reductions that L2 gets done per cycle for the whole GPU. CTAs that reduce to the same lines follow each other through them: of a
+    few lines all are at work at once, of many as their root (tools/data/exchange). reduced: as in a Trace, of each `modulus`-th SM."""
+    most = figures.bulk_store_bandwidth_all * figures.sms / figures.bulk_reduction
+    if not len(reduced):
+        return most
+    sms = 1 + (len(reduced) / len(different(reduced // figures.sms)) - 1) * modulus  # that change a line
+    lines = len(reduced) * modulus / sms
+    at_once = min(lines, max(figures.reduction_lines, figures.reduction_spread * lines**0.5))
+    return float(1 / np.hypot(1 / (figures.reduction_line * at_once), 1 / most))
+
+
 def places_of(first: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Where the lines of accesses are: first, first + 1, ... of each, as many as it counts, one after the other."""
     if (counts == 1).all():

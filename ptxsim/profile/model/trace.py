@@ -32,8 +32,22 @@ from ptxsim.profile.model.accesses import (
 )
 from ptxsim.profile.model.different import different
 from ptxsim.profile.model.encode import bypasses_l1
-from ptxsim.profile.model.entries import ARRIVE, BLOCK, BULK, COMMIT, DETOUR, ENTRY, LEAVE, MATCH, SHARED, TENSOR, WAIT
+from ptxsim.profile.model.entries import (
+    ARRIVE,
+    BLOCK,
+    BULK,
+    COMMIT,
+    DETOUR,
+    ENTRY,
+    LATE,
+    LEAVE,
+    MATCH,
+    SHARED,
+    TENSOR,
+    WAIT,
+)
 from ptxsim.profile.model.figures import Figures
+from ptxsim.profile.model.sends import Sends, reduces
 from ptxsim.profile.model.spins import spin_loops
 from ptxsim.profile.model.tensor_core import work_of
 
@@ -56,6 +70,9 @@ class Trace:
     modulus: int  # SMs kept: those whose number is a multiple
     # line * SMs + SM, of each line of global memory that bulk copies of an SM read
     copied: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    reduced: np.ndarray = field(
+        default_factory=lambda: np.zeros(0, np.int64)
+    )  # the same of those that they change by bulk reductions
     # Of the entries, side by side: each look at them within the rows takes several times as long.
     codes: np.ndarray = field(init=False)
 
@@ -103,10 +120,16 @@ class Tracer(Observer):
         self.on_floats[[op.site for op in program.ops if op.accesses and is_float(op)]] = True
         self.past_l1 = np.zeros(len(program.ops) + 1, bool)
         self.past_l1[[op.site for op in program.ops if bypasses_l1(op)]] = True
-        self.bulk_sites = np.array([op.site for op in program.ops if op.copies_in_bulk], np.int64)
+        in_bulk = [op for op in program.ops if op.copies_in_bulk]
+        self.bulk_sites = np.array([op.site for op in in_bulk], np.int64)
+        self.reductions = np.array([op.site for op in in_bulk if reduces(op)], np.int64)
+        if len(self.reductions):
+            self.events = self.events | {Event.ASYNC_WRITE}
+        self.sends = Sends(program, cluster, figures)
         self.parts: list[np.ndarray] = []
         self.lines: list[np.ndarray] = []
         self.copied: list[np.ndarray] = []
+        self.reduced: list[np.ndarray] = []
         self.line_count = self.bytes = 0
         self.replayed: int | None = (
             None  # the SM that will be, where that is known: of the others only the lines are kept
@@ -270,12 +293,13 @@ class Tracer(Observer):
         event = records["event"]
         cluster = records["cta"].astype(np.int64) // self.cluster
         first = records["addresses"][np.arange(len(records)), lowest(records["mask"])].astype(np.int64)
+        own = self.sends.own(records, first) if self.cluster > 1 else first
         barrier = (event == Event.ARRIVE) | (event == Event.LEAVE)
         number = records["addresses"][:, 0].astype(np.int64)
         wide = number > 15
         owner = np.where(wide, cluster, records["cta"].astype(np.int64))
         entries["object"] = np.where(
-            barrier, -1 - (owner * 32 + np.minimum(number, 16)), (cluster << 32) | (first & 0xFFFFFFFF)
+            barrier, -1 - (owner * 32 + np.minimum(number, 16)), (cluster << 32) | (own & 0xFFFFFFFF)
         )
         accesses = entries["code"] >= SHARED
         entries["object"][accesses] = first[accesses]
@@ -288,23 +312,35 @@ class Tracer(Observer):
         entries["need"][phases] = first[phases] >> ODD_PHASE & 1
         entries["code"][event == Event.MBARRIER_WAIT] = WAIT
         late = (event == Event.MBARRIER_ARRIVE) & ((records["flags"] & FLAG_ASYNC_PROXY) != 0)
-        entries["width"][late | (by_core & ~issued)] = -1
+        entries["width"][late | (by_core & ~issued)] = LATE
         bulk = (event == Event.ASYNC_ISSUE) & (records["space"] == Space.SHARED)
         bulk &= np.isin(records["site"], self.bulk_sites)
         entries["code"][bulk] = BULK
         entries["cycles"][bulk] = np.bitwise_count(records["mask"][bulk]) * records["width"][bulk]
         entries["cycles"][repeated(records, np.flatnonzero(bulk))] = 0
+        entries["need"][bulk] = np.isin(records["site"][bulk], self.reductions)
+        if self.cluster > 1 or len(self.sends.sites):
+            self.sends.note(records, first, entries)
 
     def _bulk_reads(self, records: np.ndarray, kept: np.ndarray) -> None:
-        """Note the lines that bulk copies read."""
+        """Note the lines that bulk copies read, and those that bulk reductions change."""
         if not len(self.bulk_sites):
             return
         sources = kept & (records["event"] == Event.ASYNC_ISSUE) & (records["space"] == Space.GLOBAL)
         sources &= (records["flags"] & FLAG_READ != 0) & np.isin(records["site"], self.bulk_sites)
-        if (rows := np.flatnonzero(sources)).size:
-            lines = (records["addresses"][rows] >> np.uint64(7)).astype(np.int64)
-            pairs = lines * self.sms + (records["cta"][rows] % self.sms)[:, None]
-            self.copied.append(different(pairs[word_mask(records["mask"][rows])]))
+        self.copied += self._bulk_lines(records, np.flatnonzero(sources))
+        targets = kept & (records["event"] == Event.ASYNC_WRITE) & (records["space"] == Space.GLOBAL)
+        targets &= np.isin(records["site"], self.reductions)
+        targets &= records["width"] <= self.figures.l1_line  # of a tensor map, rows may be longer
+        self.reduced += self._bulk_lines(records, np.flatnonzero(targets))
+
+    def _bulk_lines(self, records: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
+        """The lines of these records of bulk copies, with the SM of each; none of none."""
+        if not len(rows):
+            return []
+        lines = (records["addresses"][rows] >> np.uint64(7)).astype(np.int64)
+        pairs = lines * self.sms + (records["cta"][rows] % self.sms)[:, None]
+        return [different(pairs[word_mask(records["mask"][rows])])]
 
     def _thin(self) -> None:
         """Keep every second of the SMs kept so far."""
@@ -316,8 +352,13 @@ class Tracer(Observer):
     def trace(self) -> Trace:
         """What was heard."""
         entries, lines = _joined(self.parts, ENTRY), _joined(self.lines, np.int64)
-        copied = different(np.concatenate(self.copied)) if self.copied else np.zeros(0, np.int64)
-        return Trace(entries, lines, self.work, self.modulus, copied[copied % self.sms % self.modulus == 0])
+        return Trace(entries, lines, self.work, self.modulus, self._pairs(self.copied), self._pairs(self.reduced))
+
+    def _pairs(self, found: list[np.ndarray]) -> np.ndarray:
+        """Different lines with their SMs, of the SMs that have been kept."""
+        pairs = different(np.concatenate(found)) if found else np.zeros(0, np.int64)
+        kept: np.ndarray = pairs[pairs % self.sms % self.modulus == 0]
+        return kept
 
 
 def _joined(parts: list[np.ndarray], kind: Any) -> np.ndarray:

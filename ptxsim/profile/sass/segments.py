@@ -21,7 +21,7 @@ from ptxsim.profile.sass.listing import Instruction, Listing
 ENDS = ("BRA", "EXIT", "RET", "BRX", "JMP", "JMX", "KILL", "BPT")
 # Opcodes that one PTX instruction has a fixed number of; those in PINNED stay in their block.
 PINNED = {
-    "STG", "STS", "ST", "STL", "STSM", "ATOM", "ATOMS", "ATOMG", "RED", "REDG", "REDAS", "LDGSTS", "SHFL", "BAR", "SYNCS", "HMMA", "IMMA", "DMMA",
+    "STG", "STS", "ST", "STL", "STSM", "ATOM", "ATOMS", "ATOMG", "RED", "REDG", "STAS", "REDAS", "LDGSTS", "SHFL", "BAR", "SYNCS", "HMMA", "IMMA", "DMMA",
     "BMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTMALDG", "UTMASTG", "UBLKCP", "UTMAREDG", "UBLKRED", "LDSM", "MATCH", "VOTE", "REDUX", "CREDUX",
     "UCGABAR_ARV", "UCGABAR_WAIT", "UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA", "UTCCP", "UTCSHIFT", "UTCBAR", "LDTM", "STTM",
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ptxsim.profile.lowering.machine_code import Kind, MachineOp
+from ptxsim.profile.lowering.machine_code import ASYNC_STORE, Kind, MachineOp
 from ptxsim.profile.lowering.synchronisation import GPU_FENCE, SYSTEM_FENCE
 from ptxsim.profile.sass.listing import Instruction
 
@@ -32,7 +32,7 @@ _UNITS = {
     "branch": "BRA EXIT CALL RET BSSY BSYNC WARPSYNC BREAK BRX JMP JMX YIELD BMOV NANOSLEEP",
     "uniform": "R2UR ELECT REDUX32",
     "global": "LDG STG LD ST LDL STL ATOM ATOMG RED REDG LDGSTS CCTL",
-    "shared": "LDS STS LDSM STSM ATOMS REDAS",
+    "shared": "LDS STS LDSM STSM ATOMS STAS REDAS",
     "shuffle": "SHFL MOVM",
     "redux": "REDUX CREDUX",
     "match.any": "MATCH",
@@ -156,6 +156,8 @@ def translated(
         made.moved, made.guarded = block not in here, bool(i.guard)
         if is_remote and i.base not in ("LDG", "STG", "LDL", "STL"):
             made.unit, made.amount = "remote", int(i.base.startswith(("ATOM", "RED")))
+            if i.base in ("STAS", "REDAS"):
+                made.amount = ASYNC_STORE
         if i.base in ("LDS", "STS", "LDL", "STL"):
             made.bytes = 16 if ".128" in i.name else 8 if ".64" in i.name else 0
         if i.base in ("LDL", "STL") and not is_local:
