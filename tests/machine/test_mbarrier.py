@@ -116,7 +116,7 @@ def test_what_is_found():
     with pytest.raises(Fault, match="there is one at 0x8"):
         find(CTA, 12, 0x40C)
     first.record.live = 0
-    with pytest.raises(Fault, match="the mbarrier at 0x408 has been ended by mbarrier.inval"):
+    with pytest.raises(Fault, match=r"the mbarrier at 0x408 has been ended by mbarrier\.inval"):
         find(CTA, 8, 0x408)
     again, other = fresh(2), CTA.mbarriers.used
     assert again.record.pending == 2 and find(CTA, 8, 0x408).record.live
