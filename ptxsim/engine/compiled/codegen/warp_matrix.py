@@ -255,6 +255,30 @@ def stmatrix(w: FunctionWriter, op: Op) -> None:
         EmitPort(w, silent=True).store(op.words["space"], place, [part], t)
 
 
+@lowers("movmatrix")
+def movmatrix(w: FunctionWriter, op: Op) -> None:
+    """Both halves of each lane come from where the transposed matrix has them."""
+    w.need_whole_warp(op)
+    e, (given,) = w.emitter, w.sources(op)
+    word = w.raw(e.lift(given, e.splat(0, "u32")))
+    halves = []
+    for lanes, is_high in _TRANSPOSED:
+        moved = e.permute(word, lanes)
+        halves.append(e.where(e.constant(is_high, word), moved >> 16, moved & 0xFFFF))
+    w.deliver(op, halves[0] | halves[1] << 16)
+
+
+def _transposed() -> list[tuple[np.ndarray, np.ndarray]]:
+    """For the lower half of the result and the upper one the lanes whose halves they are, and whether those are upper ones."""
+    source, result = (fragment_layout("movmatrix", "m8n8", operand, "b16") for operand in "AD")
+    numbers = np.arange(64, dtype=np.uint32).reshape(32, 2)
+    word = result.from_matrix(source.to_matrix((numbers[:, 0] | numbers[:, 1] << 16)[np.newaxis]))[0]
+    return [(half // 2, half % 2 == 1) for half in (word & 0xFFFF, word >> 16)]
+
+
+_TRANSPOSED = _transposed()
+
+
 def _tile(w: FunctionWriter, op: Op) -> Fragment:
     _need_matching_fragments(w, op)
     words = op.words
