@@ -15,9 +15,10 @@ from ptxsim.isa.operand import Addr, Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.jit.record import I32, U64, row
 from ptxsim.lanes import LANES, LaneValue, mask_word, word_mask
-from ptxsim.machine.asynchronous import cluster_addresses, delay, later, snapshot
-from ptxsim.machine.event import FLAG_ISSUED, FLAG_LANDED, FLAG_MORE, Event, Space
-from ptxsim.machine.fault import Fault, distinct, first_lane
+from ptxsim.machine.asynchronous import cluster_addresses, delay, snapshot
+from ptxsim.machine.bulk import Bulk
+from ptxsim.machine.event import FLAG_MORE, Event, Space
+from ptxsim.machine.fault import distinct, first_lane
 from ptxsim.machine.groups import commit_group
 from ptxsim.machine.lane_copies import (
     ROOM,
@@ -28,7 +29,6 @@ from ptxsim.machine.lane_copies import (
     wait_for_copies,
     wait_for_groups,
 )
-from ptxsim.machine.mbarrier import each, odd_phase, places, who
 from ptxsim.machine.memory import check_alignment
 from ptxsim.machine.port import Port
 
@@ -136,29 +136,4 @@ def wait_all(m: Port) -> None:
 )  # fmt: skip
 def mbarrier_arrive(m: Port, a: LaneValue, *, space: Word, noinc: bool) -> None:
     """The arrival happens when all copies the lane has issued so far have landed."""
-    port, issued = snapshot(m), m.warp.record.copies.issued
-    arrivals, named = list(each(m, space, a)), list(places(m, space, a))
-    phases = np.zeros(LANES, np.uint64)
-    for lane, barrier in arrivals:
-        phases[lane] = barrier.record.phase
-        if not noinc:
-            barrier.add_pending(1)
-
-    def tell(flag: int) -> None:
-        for _, memory, offsets, lanes in named:
-            addresses = cluster_addresses(port, memory, offsets) | odd_phase(phases)
-            port.emit(Event.MBARRIER_ARRIVE, Space.SHARED, 8, flag, lanes, addresses)
-
-    tell(FLAG_ISSUED)
-
-    def arrive() -> None:
-        wait_for_copies(port.machine.stream, port.warp.record, mask_word(port.mask), issued)
-        tell(FLAG_LANDED)
-        for lane, barrier in arrivals:
-            try:
-                barrier.arrive(1, who(port))
-            except Fault as fault:
-                fault.lane = lane
-                raise
-
-    later(port, arrive)
+    Bulk.of(m.machine).begin_arrivals(m, space, a, not noinc)

@@ -15,14 +15,14 @@ from ptxsim.diagnostic import Finding
 from ptxsim.jit.callbacks import Callbacks
 from ptxsim.lanes import LANES, mask_word
 from ptxsim.machine import bulk_state as state
-from ptxsim.machine import lane_stores, tensor_tile
+from ptxsim.machine import lane_work, tensor_tile
 from ptxsim.machine.asynchronous import delay, owner_of
 from ptxsim.machine.bulk_bytes import place_rows, transfer
 from ptxsim.machine.bulk_records import HELD, ROOM, TARGET, BulkCopies, BulkCopy, Side
 from ptxsim.machine.driver_map import decode
 from ptxsim.machine.event import Space
 from ptxsim.machine.fault import Fault
-from ptxsim.machine.lane_stores import LaneStores
+from ptxsim.machine.lane_work import LaneWork
 from ptxsim.machine.mbarrier import MBarrier, each
 from ptxsim.machine.mbarrier import places as barriers_of
 from ptxsim.machine.mbarrier_state import NEVER
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ptxsim.machine.state import Machine
 
 
-STORES = 64  # records for the stores of lanes that are made at a time
+WORKS = 64  # records for the work of lanes that are made at a time
 
 
 class Bulk:
@@ -53,7 +53,7 @@ class Bulk:
         self._list = np.empty(ROOM * state.BYTES, np.uint8)
         self._buffers = reserve((1 + HELD) * MOST_BYTES)
         self._rows = np.empty(MOST_BYTES, np.int64)
-        self._stores: list[np.ndarray] = []
+        self._works: list[np.ndarray] = []
         record = self.record
         record.room, record.copies, record.next_due = ROOM, self._list.ctypes.data, NEVER
         record.buffers, record.rows = self._buffers.ctypes.data, self._rows.ctypes.data
@@ -90,7 +90,7 @@ class Bulk:
         state.begin_copy(machine.stream, record, machine.steps + delay(machine))
 
     def begin_stores(
-        self, m: Port, space: str, a: LaneValue, mbar: LaneValue, data: np.ndarray, operation: int = lane_stores.STORE
+        self, m: Port, space: str, a: LaneValue, mbar: LaneValue, data: np.ndarray, operation: int = lane_work.STORE
     ) -> bool:
         """The stores of a warp's lanes into the shared memory of their cluster begin, which complete on mbarriers; data: uint8 (lanes, bytes).
         False, with nothing done, where a lane has no mbarrier. Raises Fault."""
@@ -101,42 +101,59 @@ class Bulk:
             return False
         if not barriers or any(kind != Space.SHARED for kind, *_ in places):
             return False
-        record, machine = self.record, self.machine
-        if record.used == record.room:
-            self.widen()
-        if record.free_stores == 0:
-            self.make_stores()
-        stores = LaneStores.from_address(record.free_stores)
-        stores.lanes, stores.width, stores.operation = mask_word(m.mask), width, operation
+        work = self._free_work(m)
+        work.width, work.operation = width, operation
         words = np.zeros((LANES, 16), np.uint8)
         words[:, :width] = data
         for kind, memory, offsets, mask in places:
             names = m.named(kind, memory, offsets, a)
             for lane in np.flatnonzero(mask).tolist():
-                stores.targets[lane] = memory.ctypes.data + int(offsets[lane])
-                stores.names[lane] = int(names[lane])
-                stores.low[lane], stores.high[lane] = words[lane].view(np.int64).tolist()
-        for cta, _, offsets, mask in barriers_of(m, space, mbar):
-            for lane in np.flatnonzero(mask).tolist():
-                stores.barriers[lane] = barriers[lane].record.address
-                stores.barrier_names[lane] = int(offsets[lane]) + (cta.rank << RANK_SHIFT)
-        first = min(barriers)
-        copy = BulkCopy(
-            warp=m.warp.record.address, site=m.site, lane=first, size=width, stores=stores.address,
-            barrier=stores.barriers[first],
-        )  # fmt: skip
-        ctypes.memmove(record.copies + record.used * state.BYTES, copy.address, state.BYTES)
-        state.begin_copy(machine.stream, record, machine.steps + delay(machine))
+                work.targets[lane] = memory.ctypes.data + int(offsets[lane])
+                work.names[lane] = int(names[lane])
+                work.low[lane], work.high[lane] = words[lane].view(np.int64).tolist()
+        self._begin_work(m, work, space, mbar, barriers)
         return True
 
-    def make_stores(self) -> None:
-        """Records for more stores of lanes."""
-        some = np.zeros(STORES * lane_stores.BYTES, np.uint8)
-        self._stores.append(some)
-        for number in range(STORES):
-            stores = LaneStores.from_address(some.ctypes.data + number * lane_stores.BYTES)
-            stores.free = self.record.free_stores
-            self.record.free_stores = stores.address
+    def begin_arrivals(self, m: Port, space: str | None, mbar: LaneValue, increments: bool) -> None:
+        """Lanes will arrive when the copies have landed that they have issued; increments: the phase expects so many more. Raises Fault."""
+        barriers = dict(each(m, space, mbar))
+        if not barriers:
+            return
+        if increments:
+            for barrier in barriers.values():
+                barrier.add_pending(1)
+        work = self._free_work(m)
+        work.operation, work.before = lane_work.ARRIVE, m.warp.record.copies.issued
+        self._begin_work(m, work, space, mbar, barriers)
+
+    def _free_work(self, m: Port) -> LaneWork:
+        """The record that is taken into use next."""
+        if self.record.used == self.record.room:
+            self.widen()
+        if self.record.free_work == 0:
+            self.make_work()
+        work = LaneWork.from_address(self.record.free_work)
+        work.lanes, work.line = mask_word(m.mask), m.line
+        return work
+
+    def _begin_work(
+        self, m: Port, work: LaneWork, space: str | None, mbar: LaneValue, barriers: dict[int, MBarrier]
+    ) -> None:
+        for cta, _, offsets, mask in barriers_of(m, space, mbar):
+            for lane in np.flatnonzero(mask).tolist():
+                work.barriers[lane] = barriers[lane].record.address
+                work.barrier_names[lane] = int(offsets[lane]) + (cta.rank << RANK_SHIFT)
+        first = min(barriers)
+        self.begin(m, BulkCopy(lane=first, size=work.width, work=work.address, barrier=work.barriers[first]))
+
+    def make_work(self) -> None:
+        """Records for more work of lanes."""
+        some = np.zeros(WORKS * lane_work.BYTES, np.uint8)
+        self._works.append(some)
+        for number in range(WORKS):
+            stores = LaneWork.from_address(some.ctypes.data + number * lane_work.BYTES)
+            stores.free = self.record.free_work
+            self.record.free_work = stores.address
 
     def widen(self) -> None:
         """Make room for twice as many copies."""
@@ -202,7 +219,10 @@ class Bulk:
         try:
             barrier = MBarrier(MBarrierRecord.from_address(copy.barrier), machine.shared_variables)
             barrier.check("of the cluster")
-            barrier.complete_bytes(state.brought(copy))
+            if copy.work and LaneWork.from_address(copy.work).operation == lane_work.ARRIVE:
+                barrier.arrive(1, (warp.cta, warp.index, op.line))
+            else:
+                barrier.complete_bytes(state.brought(copy))
         except Fault as fault:
             if machine.checks != "none":
                 machine.add_finding(

@@ -47,7 +47,7 @@ class BulkCopy(Record):
     barrier: I64  # address of the mbarrier that it completes on, 0: it has a group
     group: I64
     held: I64  # 1 + the number of the buffer that holds what has been read, 0: none
-    stores: I64  # address of the record of the lanes' stores (machine.lane_stores), 0: a copy of memory
+    work: I64  # address of the record of what lanes do (machine.lane_work), 0: a copy of memory
     at: Annotated[MutableSequence[int], I32, RANKS]
     taps: Annotated[MutableSequence[int], I32, SPATIAL]
 
@@ -85,7 +85,7 @@ class BulkCopies(Record):
     rows: I64  # address of room for the rows of a tile
     combine: I64  # callback for reductions: address of the copy, of the incoming bytes, which it replaces
     refuse: I64  # callback: a copy has landed on an mbarrier that cannot take so many bytes
-    free_stores: I64  # the first record of lanes' stores that is not in use: address, 0: none
+    free_work: I64  # the first record of lanes' work that is not in use: address, 0: none
     find_tensor: I64  # callback: the record of the tensor map at an address of this process, 0: none
     events: I32  # whether there is a stream
     notes: I32  # whether tiles are remembered

@@ -34,7 +34,7 @@ from ptxsim.machine.event import (
     event,
 )
 from ptxsim.machine.groups import committed, is_older
-from ptxsim.machine.lane_stores import begin_stores, land_stores
+from ptxsim.machine.lane_work import begin_work, land_work
 from ptxsim.machine.mbarrier_state import DONE, NEVER, complete_bytes
 from ptxsim.machine.records import MBarrierRecord, WarpRecord
 from ptxsim.machine.tensor_tile import (
@@ -116,8 +116,8 @@ def begin_copy(stream: Stream, copies: BulkCopies, due: I64) -> None:
     copy.released = 0
     copy.over = 0
     copy.held = 0
-    if copy.stores != 0:
-        begin_stores(stream, copies, copy)
+    if copy.work != 0:
+        begin_work(stream, copies, copy)
         return
     if copy.barrier == 0:
         copy.group = committed(warp.bulk.groups, copy.lane)
@@ -211,9 +211,9 @@ def hold(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
 
 def land(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
     """The data is at its target."""
-    if copy.stores != 0:
+    if copy.work != 0:
         copy.written, copy.due, copy.over = 1, NEVER, 1
-        land_stores(stream, copies, copy)
+        land_work(stream, copies, copy)
         return
     data = copies.buffers + copy.held * MOST_BYTES
     if copy.held == 0:

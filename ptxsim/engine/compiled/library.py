@@ -43,6 +43,7 @@ FAMILIES = {
     "mbarriers": "ptxsim.engine.compiled.runtime.mbarrier_lanes",
     "lane copies": "ptxsim.engine.compiled.runtime.copy_lanes",
     "bulk copies": "ptxsim.engine.compiled.runtime.bulk_lanes",
+    "lane work": "ptxsim.engine.compiled.runtime.work_lanes",
 }
 _ATTRIBUTES = f"attributes #0 = {ATTRIBUTES}\n"
 

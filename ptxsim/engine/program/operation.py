@@ -227,8 +227,13 @@ def families(program: Program) -> frozenset[str]:
 
 @fact
 def copies_in_bulk(program: Program) -> bool:
-    """Whether a program has copies, or stores of lanes, that are kept in machine.bulk while they are in flight."""
-    return any(op.copies_in_bulk or op.family == "async_store" for op in program.ops)
+    """Whether a program has copies, or work of lanes, that are kept in machine.bulk while they are in flight."""
+    return works_later(program) or any(op.copies_in_bulk for op in program.ops)
+
+
+def works_later(program: Program) -> bool:
+    """Whether a program has work of lanes that completes later (machine.lane_work)."""
+    return not families(program).isdisjoint(("async_store", "cp_async_mbarrier"))
 
 
 @fact

@@ -1,15 +1,15 @@
-"""st.async and red.async: stores of lanes that land later (engine.compiled.runtime.bulk_lanes.issue_stores)."""
+"""st.async and red.async: stores of lanes that land later (engine.compiled.runtime.work_lanes)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ptxsim.engine.compiled.codegen.function import FunctionWriter, Typed
+from ptxsim.engine.compiled.codegen.function import FunctionWriter
 from ptxsim.engine.compiled.codegen.port import EmitPort
 from ptxsim.engine.compiled.codegen.registry import lowers
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value
 from ptxsim.engine.program.operation import Op
-from ptxsim.machine.lane_stores import STORE, number_of
+from ptxsim.machine.lane_work import STORE, number_of
 from ptxsim.types import TYPES
 
 
@@ -17,9 +17,7 @@ from ptxsim.types import TYPES
 def store(w: FunctionWriter, op: Op) -> None:
     """The places are checked first: nothing may have been done where the slow path is taken."""
     given = dict(zip(op.definition.sources, w.sources(op), strict=True))
-    guard = w.guard(op)
-    lanes = w.mask if guard is None else w.word(guard)
-    w.save_before_bail()
+    lanes = w.lanes_before_bail(op)
     t = op.words.get("type") or TYPES["u64"]  # a b128 is two of them
     words = _words(w, given["b"], 8 * t.bytes)
     width, space = t.bytes * len(words), str(op.words["space"] or "shared::cluster")
@@ -27,9 +25,9 @@ def store(w: FunctionWriter, op: Op) -> None:
     targets, barriers = port.places(space, given["a"], width), port.places(space, given["mbar"], 8)
     operation = number_of(str(op.words["op"]), t) if op.words.get("op") else STORE
     begun = w.call(
-        "i1", w.helper("issue_stores", ("bulk copies",)), ("ptr", "%context"), ("ptr", "%warp"), ("i32", str(op.site)), ("i32", lanes),
-        ("i32", str(width)), ("i32", str(operation)), _row(w, "targets", targets), _row(w, "barriers", barriers),
-        *(_row(w, name, value) for name, value in zip(("low", "high"), _longs(w, words, t.bytes))),
+        "i1", w.helper("issue_stores", ("lane work",)), ("ptr", "%context"), ("ptr", "%warp"), ("i32", str(op.site)), ("i32", lanes),
+        ("i32", str(width)), ("i32", str(operation)), w.row("async.targets", targets), w.row("async.barriers", barriers),
+        *(w.row(f"async.{name}", value) for name, value in zip(("low", "high"), _longs(w, words, t.bytes))),
     )  # fmt: skip
     w.bail_unless(begun)
 
@@ -52,10 +50,3 @@ def _longs(w: FunctionWriter, words: list[Value], size: int) -> tuple[Value, Val
         words = [*words, *[nothing] * (4 - len(words))]
         return words[0] | words[1] << 32, words[2] | words[3] << 32
     return words[0], words[1] if len(words) > 1 else nothing
-
-
-def _row(w: FunctionWriter, name: str, value: Value) -> Typed:
-    """Where numbers of the lanes are kept for the call."""
-    slot = w.stack_slot(f"async.{name}", "<32 x i64>")
-    w.emitter.line(f"  store <32 x i64> {value.text}, ptr {slot}, align 64")
-    return "ptr", slot

@@ -26,7 +26,7 @@ GROUPS = {
 def copy(w: FunctionWriter, op: Op) -> None:
     """A copy begins. Both sides are checked first: nothing may have been done where the slow path is taken."""
     to, source, size, count, ignore = w.sources(op)
-    e, lanes = w.emitter, _lanes(w, op)
+    e, lanes = w.emitter, w.lanes_before_bail(op)
     reading = _reading(w, lanes, size, count, ignore)
     to = to & 0xFFFFFFFF
     EmitPort(w, lanes, silent=True).load("shared", to, TYPES["u32"], size // 4)
@@ -36,7 +36,7 @@ def copy(w: FunctionWriter, op: Op) -> None:
     shared, to = e.field("%warp", WARP["shared"], "i64"), w.shared_name(to)
     begun = _call(
         w, "i1", "issue_copy", ("ptr", "%warp"), ("i32", str(op.site)), ("i32", str(size)), ("i32", lanes), ("i64", shared),
-        _row(w, "counts", counts), _row(w, "to", to), _row(w, "source", source),
+        w.row("copy.counts", counts), w.row("copy.to", to), w.row("copy.source", source),
     )  # fmt: skip
     w.bail_unless(begun)
     _call(w, "void", "draw_landing", ("ptr", "%context"), ("ptr", "%warp"), ("i32", lanes))
@@ -46,7 +46,7 @@ def copy(w: FunctionWriter, op: Op) -> None:
 
 @lowers("cp_async_commit", "bulk_commit")
 def commit(w: FunctionWriter, op: Op) -> None:
-    lanes = _lanes(w, op)
+    lanes = w.lanes_before_bail(op)
     live = w.emitter.field("%warp", WARP["live"], "i32")
     assert op.synchronises is not None
     groups = w.emitter.at("%warp", GROUPS[op.synchronises.mechanism])
@@ -56,7 +56,7 @@ def commit(w: FunctionWriter, op: Op) -> None:
 @lowers("cp_async_wait")
 def wait(w: FunctionWriter, op: Op) -> None:
     """wait_group N leaves the N newest groups in flight, and takes the slow path where there is something to say."""
-    e, lanes, sources = w.emitter, _lanes(w, op), w.sources(op)
+    e, lanes, sources = w.emitter, w.lanes_before_bail(op), w.sources(op)
     if sources:
         loose = _call(w, "i32", "uncommitted", ("ptr", "%warp"), ("i32", lanes))
         w.bail_unless(e.let(f"icmp eq i32 {loose}, 0"))
@@ -67,18 +67,17 @@ def wait(w: FunctionWriter, op: Op) -> None:
     _call(w, "void", name, ("ptr", "%context"), ("ptr", "%warp"), ("i32", lanes), last)
 
 
-def _lanes(w: FunctionWriter, op: Op) -> str:
-    """The lanes that execute an operation which may take the slow path at run time, as an i32."""
-    guard = w.guard(op)
-    w.save_before_bail()
-    return w.mask if guard is None else w.word(guard)
-
-
-def _row(w: FunctionWriter, name: str, value: Value) -> Typed:
-    """Where numbers of the lanes are kept for a call."""
-    slot = w.stack_slot(f"copy.{name}", value.type)
-    w.emitter.line(f"  store {value.type} {value.text}, ptr {slot}, align 64")
-    return "ptr", slot
+@lowers("cp_async_mbarrier")
+def arrive(w: FunctionWriter, op: Op) -> None:
+    """Lanes arrive at mbarriers of their CTA when their copies have landed (engine.compiled.runtime.work_lanes)."""
+    (at,), lanes = w.sources(op), w.lanes_before_bail(op)
+    space = None if op.words["space"] is None else str(op.words["space"])
+    places = EmitPort(w, lanes).places(space, at, 8)
+    begun = w.call(
+        "i1", w.helper("issue_arrivals", ("lane work",)), ("ptr", "%context"), ("ptr", "%warp"), ("i32", str(op.site)), ("i32", lanes),
+        ("i1", str(int(not op.words["noinc"]))), w.row("copy.barriers", places),
+    )  # fmt: skip
+    w.bail_unless(begun)
 
 
 def _call(w: FunctionWriter, result: str, name: str, *arguments: Typed) -> str:

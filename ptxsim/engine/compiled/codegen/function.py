@@ -73,6 +73,18 @@ class FunctionWriter(OperandWriter):
 
     # ---- calls and memory ----
 
+    def lanes_before_bail(self, op: Op) -> str:
+        """The lanes that execute an operation which may take the slow path at run time, as an i32."""
+        guard = self.guard(op)
+        self.save_before_bail()
+        return self.mask if guard is None else self.word(guard)
+
+    def row(self, name: str, value: Value) -> Typed:
+        """Where numbers of the lanes are kept for a call."""
+        slot = self.stack_slot(name, value.type)
+        self.emitter.line(f"  store {value.type} {value.text}, ptr {slot}, align 64")
+        return "ptr", slot
+
     def helper(self, name: str, description: tuple[Any, ...]) -> str:
         """The symbol of a helper that the library makes from a description."""
         symbol = self.prefix + name

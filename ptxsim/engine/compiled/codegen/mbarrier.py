@@ -24,8 +24,8 @@ class EmitMBarriers:
 
     def init(self, space: str | None, a: Value, n: Any, layout: int = 0) -> None:
         places = self._places(space, a)
-        self._do("mbarrier_init", ("ptr", "%warp"), self._site(), self._lanes(), self._row("places", places), self._row("called", a),
-                 self._row("counts", self._wide(n)), ("i32", str(layout)))  # fmt: skip
+        self._do("mbarrier_init", ("ptr", "%warp"), self._site(), self._lanes(), self.w.row("mbarrier.places", places), self.w.row("mbarrier.called", a),
+                 self.w.row("mbarrier.counts", self._wide(n)), ("i32", str(layout)))  # fmt: skip
         self._tell(Event.STORE, places)
 
     def has_layout(self, space: str | None, a: Value, layout: int) -> Value:
@@ -33,7 +33,7 @@ class EmitMBarriers:
 
     def inval(self, space: str | None, a: Value) -> None:
         places = self._places(space, a)
-        self._do("mbarrier_inval", self._lanes(), self._row("places", places))
+        self._do("mbarrier_inval", self._lanes(), self.w.row("mbarrier.places", places))
         self._tell(Event.STORE, places)
 
     def arrive(self, space: str | None, a: Value, n: Any, kind: int = 0) -> Value:
@@ -58,8 +58,8 @@ class EmitMBarriers:
         places, e = self._places(space, a), self.e
         tokens = self.w.stack_slot("mbarrier.tokens", "<32 x i64>")
         self._do(
-            "mbarrier_count", ("ptr", "%warp"), self._site(), self._lanes(), self._row("places", places),
-            self._row("counts", self._wide(n)), ("i32", str(what)), ("i32", str(kind)), ("ptr", tokens),
+            "mbarrier_count", ("ptr", "%warp"), self._site(), self._lanes(), self.w.row("mbarrier.places", places),
+            self.w.row("mbarrier.counts", self._wide(n)), ("i32", str(what)), ("i32", str(kind)), ("ptr", tokens),
         )  # fmt: skip
         if what != EXPECTS:
             self._tell(
@@ -75,7 +75,7 @@ class EmitMBarriers:
         places, e, w = self._places(space, a), self.e, self.w
         found = w.call(
             "i64", w.helper("mbarrier_wait", ("mbarriers",)), ("ptr", "%context"), ("ptr", "%warp"), self._site(), self._lanes(),
-            self._row("places", places), self._row("wanted", self._wide(wanted)), ("i32", str(kind)),
+            self.w.row("mbarrier.places", places), self.w.row("mbarrier.wanted", self._wide(wanted)), ("i32", str(kind)),
         )  # fmt: skip
         w.bail_unless(e.let(f"icmp sge i64 {found}, 0"))
         w.wait_unless(e.let(f"icmp ult i64 {found}, {WAITS}"), abi.WAITS)
@@ -96,12 +96,6 @@ class EmitMBarriers:
         if n.kind not in ("u32", "u64"):
             raise CannotEmit(f"counts of {n.kind}")
         return self.e.convert(n, "u64")
-
-    def _row(self, name: str, value: Value) -> Typed:
-        """Where numbers of the lanes are kept for a call."""
-        slot = self.w.stack_slot(f"mbarrier.{name}", "<32 x i64>")
-        self.e.line(f"  store <32 x i64> {value.text}, ptr {slot}, align 64")
-        return "ptr", slot
 
     def _lanes(self) -> Typed:
         return "i32", self.port.guard

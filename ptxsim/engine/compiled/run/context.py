@@ -21,7 +21,15 @@ from ptxsim.engine.compiled.run.call_tables import CallTables
 from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout
 from ptxsim.engine.program.call_paths import call_paths
 from ptxsim.engine.program.operand import Register as RegisterOperand
-from ptxsim.engine.program.operation import Program, calls_functions, copies_in_bulk, fact, families, sites_of
+from ptxsim.engine.program.operation import (
+    Program,
+    calls_functions,
+    copies_in_bulk,
+    fact,
+    families,
+    sites_of,
+    works_later,
+)
 from ptxsim.engine.votes import asked
 from ptxsim.jit.callbacks import Callbacks
 from ptxsim.jit.compiler import Refused
@@ -125,8 +133,8 @@ class NativeContext:
 
             self._bulk = Bulk.of(machine)
             self.record.bulk = self._bulk.record.address
-            if "async_store" in families(self.program) and not self._bulk.record.free_stores:
-                self._bulk.make_stores()
+            if works_later(self.program) and not self._bulk.record.free_work:
+                self._bulk.make_work()
             self.library.bodies("bulk copies")
             for name in ("land_due", "land_all"):
                 setattr(self.record, name, self.library.jit.address(self.library.prefix + name))

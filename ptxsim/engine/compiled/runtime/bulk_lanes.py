@@ -25,7 +25,6 @@ from ptxsim.machine.bulk_bytes import place_rows
 from ptxsim.machine.bulk_records import BulkCopies, BulkCopy, Side
 from ptxsim.machine.bulk_state import BYTES, begin_copy, copy_at, extent_of, land_all, land_due, loose_lanes, tensor_at
 from ptxsim.machine.event import FLAG_TENSORMAP, Event
-from ptxsim.machine.lane_stores import LaneStores
 from ptxsim.machine.mbarrier_state import NOWHERE
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.records import MBarrierRecord, MBarrierTable, WarpRecord
@@ -138,52 +137,6 @@ def issue_tensor(
 
 
 @body
-def issue_stores(
-    context: Context, warp: WarpRecord, site: I32, lanes: U32, width: I32, operation: I32, targets: Numbers, barriers: Numbers,
-    low: Numbers, high: Numbers,
-) -> FLAG:  # fmt: skip
-    """Stores of lanes begin (machine.lane_stores), whose places are known to be there. Nothing is done where a lane has no mbarrier."""
-    copies = view(context.bulk, BulkCopies, 1)[0]
-    if lanes == 0:
-        return True
-    if copies.used == copies.room or copies.free_stores == 0:
-        return False
-    copy = view(copy_at(copies, copies.used), BulkCopy, 1)[0]
-    stores = view(copies.free_stores, LaneStores, 1)[0]
-    place, found = NONE, 0
-    name(copy, warp, site, NONE)
-    for lane in range(LANES):
-        if lanes >> lane & 1 != 0:
-            if barriers[lane] != place:
-                place = barriers[lane]
-                table = table_at(warp, place)
-                number = live_at(view(table, MBarrierTable, 1)[0], place) if table != 0 else NOWHERE
-                if (
-                    number == NOWHERE
-                    or targets[lane] < warp.cluster
-                    or (targets[lane] - warp.cluster) >> RANK_SHIFT >= warp.ctas
-                ):
-                    return False
-                found = address_of(view(table, MBarrierTable, 1)[0].all[number])
-            if copy.lane == NONE:
-                copy.lane = lane
-                copy.barrier = found
-            stores.targets[lane] = targets[lane]
-            stores.names[lane] = targets[lane] - warp.cluster
-            stores.barriers[lane] = found
-            stores.barrier_names[lane] = place - warp.cluster
-            stores.low[lane] = low[lane]
-            stores.high[lane] = high[lane]
-    stores.lanes = lanes
-    stores.width = width
-    stores.operation = operation
-    copy.size = width
-    copy.stores = address_of(stores)
-    begin(context, copies, 1)
-    return True
-
-
-@body
 def wait_for_bulk(context: Context, warp: WarpRecord, lanes: U32, newest: I64, reading: FLAG) -> FLAG:
     """machine.bulk_state.wait_for_bulk; false, with nothing done, where there is something to report."""
     copies = view(context.bulk, BulkCopies, 1)[0]
@@ -203,7 +156,7 @@ def name(copy: BulkCopy, warp: WarpRecord, site: int, lane: int) -> None:
     copy.barrier = 0
     copy.left = 0
     copy.right = 0
-    copy.stores = 0
+    copy.work = 0
 
 
 def has_places(warp: WarpRecord, copy: BulkCopy, what: int, place: int, size: int, barrier: int, other: int) -> bool:
@@ -302,4 +255,4 @@ def begin(context: Context, copies: BulkCopies, count: int) -> None:
         begin_copy(context, copies, context.steps + delay(context))
 
 
-EXPORTS = issue_run, issue_tensor, issue_stores, wait_for_bulk, land_due, land_all
+EXPORTS = issue_run, issue_tensor, wait_for_bulk, land_due, land_all
