@@ -38,7 +38,7 @@ def _remote(kind: AccessKind) -> Facts:
     def accesses(words: Words) -> tuple[Access, ...]:
         return (access(kind, words["space"] or "shared", "relaxed", "cluster"),)
 
-    return Facts(family="async_store", accesses=accesses, completes_by=Mechanism.MBARRIER, by_lanes=True)
+    return Facts(family="async_store", accesses=accesses, completes_by=Mechanism.MBARRIER, by_lanes=True, later=True)
 
 
 def _system(kind: AccessKind, family: str) -> Facts:

@@ -42,7 +42,7 @@ COMMITS, WAITS = (
     Facts(family=family, synchronises=Synchronisation(Mechanism.CP_ASYNC_GROUP, role))
     for family, role in (("cp_async_commit", Role.COMMIT), ("cp_async_wait", Role.WAIT))
 )
-ARRIVES = Facts(family="cp_async_mbarrier", synchronises=Synchronisation(Mechanism.MBARRIER, Role.ARRIVE))
+ARRIVES = Facts(family="cp_async_mbarrier", synchronises=Synchronisation(Mechanism.MBARRIER, Role.ARRIVE), later=True)
 
 _words: Options = {
     "name": "cp.async", "facts": FACTS, "writes": "", "shared": "shared shared::cta", "ordered": (("shared", "global"),),

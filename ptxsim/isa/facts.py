@@ -194,6 +194,7 @@ class Facts:
     copies: the result is one of the sources as it is, which may be another lane's.
     opaque: its fragments are the instruction's own: registers with them may be used only as what they are (wmma).
     by_lanes: each lane names places in memory of its own.
+    later: what its lanes do completes on mbarriers later (machine.lane_work).
     detour: of the operands, which lanes' are outside of what the machine's short code takes, so that their warp calls a routine: 2, or 1 where
     it returns at once; 0 of others.
     control: where it sends its lanes, of branches, calls and returns: the engine itself gives them their effect.
@@ -224,6 +225,7 @@ class Facts:
     copies: bool = False
     opaque: bool = False
     by_lanes: bool = False
+    later: bool = False
     detour: Callable[..., Any] | None = None
     control: Control | None = None
     straight: bool = False

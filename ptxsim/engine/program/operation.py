@@ -231,9 +231,10 @@ def copies_in_bulk(program: Program) -> bool:
     return works_later(program) or any(op.copies_in_bulk for op in program.ops)
 
 
+@fact
 def works_later(program: Program) -> bool:
     """Whether a program has work of lanes that completes later (machine.lane_work)."""
-    return not families(program).isdisjoint(("async_store", "cp_async_mbarrier"))
+    return any(op.facts.later for op in program.ops)
 
 
 @fact
