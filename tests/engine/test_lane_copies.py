@@ -26,9 +26,7 @@ KERNEL = """.version 8.0
     bar.sync 0;
     st.global.v4.u32 [%p], {{%r6, %r7, %r8, %r9}};
     ret;
-}    "an mbarrier is informed": f"{COPY}; mbarrier.init.shared.b64 [%s+4096], 1; cp.async.mbarrier.arrive.noinc.shared.b64 [%s+4096]; "
-    f"{OTHER.format(size=4)} AGAIN: mbarrier.try_wait.parity.shared.b64 %q, [%s+4096], 0; @!%q bra AGAIN; {COMMIT} {wait(0)}",
-}
+}}
 """
 COPY = "cp.async.cg.shared.global [%s], [%p], 16"
 OTHER = "cp.async.ca.shared.global [%s+2048], [%p], {size};"
@@ -54,6 +52,8 @@ NATIVE = {
     "over an older one": f"{COPY}; {COMMIT} cp.async.ca.shared.global [%s], [%p+4], 4; {COMMIT} {wait(0)}",
     "an empty group": f"{COMMIT} {COPY}; {COMMIT} {COMMIT} {wait(1)}",
     "many": f"mov.u32 %r15, 0; AGAIN: {COPY}; {COMMIT} {wait(3)} add.u32 %r15, %r15, 1; setp.lt.u32 %q, %r15, 300; @%q bra AGAIN; {ALL}",
+    "an mbarrier is informed": f"{COPY}; mbarrier.init.shared.b64 [%s+4096], 1; cp.async.mbarrier.arrive.noinc.shared.b64 [%s+4096]; "
+    f"{OTHER.format(size=4)} AGAIN: mbarrier.try_wait.parity.shared.b64 %q, [%s+4096], 0; @!%q bra AGAIN; {COMMIT} {wait(0)}",
 }  # fmt: skip
 LEFT = {
     "part of an element": f"{COPY}, 7; {ALL}",
