@@ -1,4 +1,4 @@
-"""What the lanes of one instruction have begun, which completes later on mbarriers: the work of st.async, the reductions of red.async, the
+"""What the lanes of one instruction have begun, which completes later on mbarriers: the stores of st.async, the reductions of red.async, the
 arrivals of cp.async.mbarrier.arrive. Bodies, for both engines.
 
 It is kept among the bulk copies of a machine (machine.bulk_state), as one copy with a record of its lanes. PTX ISA, "Data Movement and
