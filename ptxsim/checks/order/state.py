@@ -350,4 +350,6 @@ def give_back(o: Order) -> None:
 
 def hashed(key: int, owner: int) -> int:
     """Where an entry is looked for first, in a table without end."""
-    return ((key ^ key >> 21) & 0xFFFFFFFF) * 31 + owner
+    mixed = ((key ^ key >> 21) & 0xFFFFFFFF) * 31 + owner & 0xFFFFFFFF
+    mixed = (mixed ^ mixed >> 16) * 0x45D9F3B & 0xFFFFFFFF  # neighbours lie apart: else they would stand in each other's way
+    return mixed ^ mixed >> 16
