@@ -351,5 +351,7 @@ def give_back(o: Order) -> None:
 def hashed(key: int, owner: int) -> int:
     """Where an entry is looked for first, in a table without end."""
     mixed = ((key ^ key >> 21) & 0xFFFFFFFF) * 31 + owner & 0xFFFFFFFF
-    mixed = (mixed ^ mixed >> 16) * 0x45D9F3B & 0xFFFFFFFF  # neighbours lie apart: else they would stand in each other's way
+    mixed = (
+        mixed ^ mixed >> 16
+    ) * 0x45D9F3B & 0xFFFFFFFF  # neighbours lie apart: else they would stand in each other's way
     return mixed ^ mixed >> 16
