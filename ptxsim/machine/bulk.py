@@ -94,7 +94,8 @@ class Bulk:
     ) -> bool:
         """The stores of a warp's lanes into the shared memory of their cluster begin, which complete on mbarriers; data: uint8 (lanes, bytes).
         False, with nothing done, where a lane has no mbarrier. Raises Fault."""
-        places, width = list(m.resolve(space, a, data.shape[1], write=True)), data.shape[1]
+        width = data.shape[1]
+        places = list(m.resolve(space, a, width, write=True))
         try:
             barriers = dict(each(m, space, mbar))
         except Fault:
@@ -151,9 +152,9 @@ class Bulk:
         some = np.zeros(WORKS * lane_work.BYTES, np.uint8)
         self._works.append(some)
         for number in range(WORKS):
-            stores = LaneWork.from_address(some.ctypes.data + number * lane_work.BYTES)
-            stores.free = self.record.free_work
-            self.record.free_work = stores.address
+            work = LaneWork.from_address(some.ctypes.data + number * lane_work.BYTES)
+            work.free = self.record.free_work
+            self.record.free_work = work.address
 
     def widen(self) -> None:
         """Make room for twice as many copies."""

@@ -41,6 +41,7 @@ REDUCTIONS = {
 }  # fmt: skip
 SIGNED = {"min": MIN_SIGNED, "max": MAX_SIGNED}
 SIGN, WORD_BITS = 1 << 31, (1 << 32) - 1
+MBARRIER = 8  # bytes of an object
 Longs = Annotated[MutableSequence[int], I64, LANES]
 
 
@@ -50,7 +51,7 @@ class LaneWork(Record):
 
     free: I64  # the next one that is not in use: address, 0 after the last
     lanes: I64  # a mask
-    width: I64  # bytes of each
+    width: I64  # bytes of each store, or of an mbarrier
     operation: I64
     before: I64  # of arrivals: the number of the copy from which on they wait for none
     line: I64  # of the instruction
@@ -70,6 +71,7 @@ def begin_work(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
     work = view(copy.work, LaneWork, 1)[0]
     copies.free_work = work.free
     if work.operation == ARRIVE:
+        work.width = MBARRIER
         for lane in range(LANES):
             if work.lanes >> lane & 1 != 0:
                 phase = view(work.barriers[lane], MBarrierRecord, 1)[0].phase
@@ -130,7 +132,7 @@ def put(work: LaneWork, lane: int) -> None:
 
 
 def combined(operation: int, old: int, new: int) -> int:
-    """What is there afterwards; of 32 bits as they are, without a sign."""
+    """What is there afterwards; of 32 bits as they are, without a sign. The same as the updates of instructions.atomic_update, which are of lane values."""
     found = new
     if operation == ADD:
         found = old + new
@@ -192,6 +194,6 @@ def tell_arrivals(stream: Stream, copy: BulkCopy, work: LaneWork, flag: int) -> 
             phase = view(work.barriers[lane], MBarrierRecord, 1)[0].phase
             names[lane] = work.barrier_names[lane] | (phase & 1) << ODD_PHASE
     event(
-        stream, view(copy.warp, WarpRecord, 1)[0], copy.site, Event.MBARRIER_ARRIVE, Space.SHARED, 8, FLAG_ASYNC_PROXY | flag,
+        stream, view(copy.warp, WarpRecord, 1)[0], copy.site, Event.MBARRIER_ARRIVE, Space.SHARED, MBARRIER, FLAG_ASYNC_PROXY | flag,
         work.lanes, names,
     )  # fmt: skip

@@ -6,10 +6,8 @@ from __future__ import annotations
 from ptxsim.jit.body import record
 
 BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE, MATCH, DETOUR, TENSOR, COMMIT, SEND = range(15)
-LATE, REMOTE = (
-    -1,
-    -2,
-)  # widths of an ARRIVE: that comes when a copy has landed; of a thread at an mbarrier of another CTA of the cluster
+# Widths of an ARRIVE: that comes when a copy has landed; of a thread at an mbarrier of another CTA of the cluster.
+LATE, REMOTE = -1, -2
 ENTRY = record(
     ("cta", "<i4"),
     ("warp", "<i4"),

@@ -107,9 +107,7 @@ class Figures:
     match_value: float = 11  # latency of match.any for each different value
     match_port: float = 2  # cycles of the SM for each
     read_queue: float = 2  # cycles of a bank of registers that instructions wait for before the next one is held back
-    later_warp: float = (
-        1  # cycles that the next warp of a sub-core is taken to have waited longer (tools/data/scheduler)
-    )
+    later_warp: float = 1  # cycles that a sub-core's next warp counts as ahead (tools/data/scheduler)
     pipe_queue: float = 24  # cycles of work the memory queue of a sub-core holds before issue stalls
     l1_latency: float = 32
     l1_line: int = 128
@@ -177,10 +175,8 @@ class Figures:
     bulk_reduction: float = 1.25  # times as long as a store (tools/data/exchange)
     bulk_reduction_latency: float = 56
     reduction_line: float = 70  # bytes per cycle that L2 adds to a line
-    reduction_lines: float = (
-        4  # that are at work at once at least, where so many are reduced to, and times the root of how many
-    )
-    reduction_spread: float = 0.757
+    reduction_lines: float = 4  # that are at work at once at least, where so many are reduced to
+    reduction_spread: float = 0.757  # and of more, times the root of how many
     product_overhead: float = 46  # fence, commit, wait around a lone product
     # Products on tensor memory, as published of a B200: github.com/SemiAnalysisAI/microbench-blackwell, umma_latency/lat_results_full.csv
     # and umma_throughput/tput_results_full.csv ("Dissecting Nvidia Blackwell", 31 March 2026); every kind but tf32 and mxf4nvf4, of which
@@ -231,9 +227,7 @@ class Figures:
         2.2  # cycles of the SM's port to the cluster's shared memory by 128 bytes of another CTA that a warp accesses
     )
     remote_sector: float = 1.33  # and by 32 bytes of those
-    remote_arrival: float = (
-        80  # from an arrival until an mbarrier of another CTA of the cluster has it (tools/data/exchange)
-    )
+    remote_arrival: float = 80  # from an arrival until another CTA's mbarrier has it (tools/data/exchange)
     send_start: float = 2.2  # cycles of that port that an asynchronous store of a warp takes
     send_sector: float = 1.6  # and by 32 bytes, as bulk copies between CTAs do
     send_latency: float = 104  # from there until the mbarrier has heard of it

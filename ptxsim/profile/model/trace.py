@@ -70,9 +70,8 @@ class Trace:
     modulus: int  # SMs kept: those whose number is a multiple
     # line * SMs + SM, of each line of global memory that bulk copies of an SM read
     copied: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    reduced: np.ndarray = field(
-        default_factory=lambda: np.zeros(0, np.int64)
-    )  # the same of those that they change by bulk reductions
+    # The same of those that they change by bulk reductions.
+    reduced: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     # Of the entries, side by side: each look at them within the rows takes several times as long.
     codes: np.ndarray = field(init=False)
 

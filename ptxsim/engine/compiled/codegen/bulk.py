@@ -22,9 +22,7 @@ class Begin:
     def __init__(self, w: FunctionWriter, op: Op):
         self.w, self.e, self.op = w, w.emitter, op
         self.given = dict(zip(op.definition.sources, w.sources(op), strict=True))
-        guard = w.guard(op)
-        self.lanes = w.mask if guard is None else w.word(guard)
-        w.save_before_bail()
+        self.lanes = w.lanes_before_bail(op)
         if self.given.get("bytes") is not None:
             raise CannotEmit("a mask of bytes")
         if self.given.get("left") is not None:
@@ -53,9 +51,7 @@ class Begin:
 
     def row(self, name: str, value: Any) -> Typed:
         """Where numbers of the lanes are kept for the call."""
-        slot = self.w.stack_slot(f"bulk {name}", "<32 x i64>")
-        self.e.line(f"  store <32 x i64> {self.wide(value).text}, ptr {slot}, align 64")
-        return "ptr", slot
+        return self.w.row(f"bulk {name}", self.wide(value))
 
     def wide(self, value: Any) -> Value:
         return (
@@ -112,9 +108,7 @@ def tensor(w: FunctionWriter, op: Op) -> None:
 @lowers("bulk_wait")
 def wait(w: FunctionWriter, op: Op) -> None:
     """All but the newest groups complete. The slow path says where copies are in no group."""
-    guard, (newest,) = w.guard(op), w.sources(op)
-    w.save_before_bail()
-    lanes = w.mask if guard is None else w.word(guard)
+    lanes, (newest,) = w.lanes_before_bail(op), w.sources(op)
     done = w.call(
         "i1", w.helper("wait_for_bulk", ("bulk copies",)), ("ptr", "%context"), ("ptr", "%warp"), ("i32", lanes),
         ("i64", str(max(newest, 0))), ("i1", str(int(bool(op.words["read"])))),
