@@ -78,8 +78,10 @@ def double_negative(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
     return scalar64.propagate(scalar64.fma(negated(a), b, negated(c), "rn"), b, c, a)
 
 
-# Whether the product is negated, whether the rest is.
-_SIGNS = (False, False), (False, True), (True, False), (True, True)
+# Whether the product is negated, whether the rest is: what is computed.
+_SIGNS = {
+    (False, False): "a * b + c", (False, True): "a * b - c", (True, False): "c - a * b", (True, True): "-(a * b) - c",
+}  # fmt: skip
 _SINGLE = dict(zip(_SIGNS, (single_sum, single_difference, single_rest, single_negative), strict=True))
 _HALF = dict(zip(_SIGNS, (half_sum, half_difference, half_rest, half_negative), strict=True))
 _DOUBLE = dict(zip(_SIGNS, (double_sum, double_difference, double_rest, double_negative), strict=True))
@@ -87,3 +89,7 @@ _DOUBLE = dict(zip(_SIGNS, (double_sum, double_difference, double_rest, double_n
 FUSED: dict[str, dict[tuple[bool, bool], Callable[..., Any]]] = {
     **dict.fromkeys(("f32", "f32x2"), _SINGLE), **dict.fromkeys(("f16", "f16x2", "bf16", "bf16x2"), _HALF), "f64": _DOUBLE,
 }  # fmt: skip
+# What fused sums compute, by effect: the facts of the operation stay those of the add or sub that the text has.
+FORMULAS: dict[object, str] = {
+    effect: _SIGNS[signs] for by_signs in FUSED.values() for signs, effect in by_signs.items()
+}

@@ -23,6 +23,7 @@ import numpy as np
 from ptxsim.engine.analysis.def_use import writes
 from ptxsim.engine.program.operand import Address, Constant, Operand, Register, Special, Vector, broadcast
 from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.instructions.contraction import FORMULAS
 from ptxsim.isa.facts import Access, Scope
 from ptxsim.isa.formula import evaluate
 from ptxsim.lanes import EVERY, LANES
@@ -131,7 +132,10 @@ def _results(values: Values, op: Op, count: int, fresh: np.random.Generator) -> 
     if op.facts.formula == "a" and isinstance(given, Constant):
         return [given]
     sources = [_value(values, source, fresh) for source in _elements(op.sources)]
-    return [_first(op, sources), *(_opaque(f"{n} of {op.opcode}", sources) for n in range(1, count))]
+    first = _first(op, sources)
+    if op.facts.factors is not None and count > 1:  # for sums that it is fused into: any two factors that make it
+        return [first, first, Residues(np.ones(LANES, np.int64))]
+    return [first, *(_opaque(f"{n} of {op.opcode}", sources) for n in range(1, count))]
 
 
 def _is_load(access: Access) -> bool:
@@ -153,7 +157,8 @@ def _first(op: Op, sources: list[Residues]) -> Residues:
             ((a.lanes == b.lanes) == (op.words["cmp"] == "eq")).astype(np.int64)
         )
     try:
-        found: Residues = evaluate(op.facts.formula, dict(zip("abc", sources)), functions)
+        formula = FORMULAS.get(op.definition.effect, op.facts.formula)
+        found: Residues = evaluate(formula, dict(zip("abc", sources)), functions)
     except (SyntaxError, TypeError, KeyError):  # made with what residues do not have
         found = _opaque(op.opcode, sources)
     return found
