@@ -11,7 +11,7 @@ from ptxsim.cli.options import Request, launches
 @launches
 def command(request: Request) -> int:
     """Run a kernel; its shared-memory wavefronts per instruction, why there are more than needed, and what would help."""
-    from ptxsim.cli.running import execute, finish
+    from ptxsim.cli.running import perform
     from ptxsim.report.banks import table
 
-    return finish(execute(request, banks=True), request, table)
+    return perform(request, table, banks=True)

@@ -168,7 +168,9 @@ _OUTPUT = [
         "--try-fixes", is_flag=True, help="Run again with each change that a finding proposes; say which help."
     ),
     click.option("--fail-on", metavar="EXPR", help="Exit 1 if this holds: 'banks.worst > 1'."),
-    click.option("--against", metavar="OLD.json", help="Compare with an earlier --format json."),
+    click.option(
+        "--against", metavar="OLD.json|FILE", help="Compare with an earlier --format json, or another kernel."
+    ),
     click.option(
         "--print",
         "prints",

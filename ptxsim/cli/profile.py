@@ -33,10 +33,8 @@ class Sms(OptionType):
 @launches
 def command(request: Request, sms: int, sass: bool, explain_model: bool) -> int:
     """Run a kernel; cycles, stall reasons, pipes."""
-    from ptxsim.cli.running import execute, finish
+    from ptxsim.cli.running import perform
     from ptxsim.report.profile import machine_code_text, model_text, profile_text
-
-    result = execute(request, profile=sms)
 
     def more(result: FileRun, paint: Paint) -> str:
         parts = [profile_text(result, paint)]
@@ -48,4 +46,4 @@ def command(request: Request, sms: int, sass: bool, explain_model: bool) -> int:
                 parts.append(model_text(profile.figures))
         return "\n\n".join(part for part in parts if part)
 
-    return finish(result, request, more)
+    return perform(request, more, profile=sms)

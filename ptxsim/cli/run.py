@@ -24,6 +24,6 @@ def command(request: Request) -> int:
 
     All that they can say: ptxsim explain bad-directive.
     """
-    from ptxsim.cli.running import execute, finish
+    from ptxsim.cli.running import perform
 
-    return finish(execute(request), request)
+    return perform(request)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -46,8 +46,33 @@ def read(
     return read_file(file, entry, target, compiler, shlex.split(flags))
 
 
-def execute(request: Request, *, banks: bool = False, profile: int = 0) -> FileRun:
-    """Run the file; findings that are not wanted are left out, results are written to files. Raises PtxError and OSError."""
+def perform(
+    request: Request, more: Callable[[FileRun, Paint], str] | None = None, *, banks: bool = False, profile: int = 0
+) -> int:
+    """Run the file, print the result, write what was asked for, and return the exit code.
+
+    more: adds text to the full format; banks: count wavefronts; profile: on how many SMs cycles are predicted. Raises PtxError and
+    OSError.
+    """
+    earlier = _earlier(request, banks, profile) if request.against else None
+    return _finish(_execute(request, banks, profile), request, earlier, more)
+
+
+def _earlier(request: Request, banks: bool, profile: int) -> Mapping[str, Any]:
+    """The document to compare with: that of an earlier run, or of another file's, which is run in the same way."""
+    assert request.against is not None
+    from ptxsim.report.against import is_document, load
+
+    if is_document(Path(request.against)):
+        return load(Path(request.against))
+    other = _execute(replace(request, file=request.against, try_fixes=False, why=()), banks, profile)
+    if other.run is None:
+        raise PtxError(other.findings)
+    return records.run_record(other, __version__)
+
+
+def _execute(request: Request, banks: bool, profile: int) -> FileRun:
+    """Run the file; findings that are not wanted are left out. Raises PtxError and OSError."""
     select, ignore = parse_names(request.select), parse_names(request.ignore)
     from ptxsim.report.progress import Progress
 
@@ -85,13 +110,21 @@ def _options(request: Request, banks: bool, profile: int, progress: Callable[[in
     return replace(request.options, banks=banks or None, profile=profile or None, progress=progress, notes=notes)
 
 
-def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], str] | None = None) -> int:
-    """Print the result, write what was asked for, and return the exit code. `more` adds text to the full format."""
+def _finish(
+    result: FileRun, request: Request, earlier: Mapping[str, Any] | None, more: Callable[[FileRun, Paint], str] | None
+) -> int:
+    """Print the result, write what was asked for, and return the exit code."""
+    from ptxsim.report import against
     from ptxsim.report.progress import Progress
 
     paint = paint_for()
     with Progress(doing="counting, comparing"):
-        body = _body(result, request, paint, more)
+        record = records.run_record(result, __version__) if earlier or request.format == "json" else {}
+        changed = against.document(earlier, record) if earlier else None
+        if request.format == "json":
+            body = records.to_json(record | {"against": changed} if changed else record)
+        else:
+            body = render(result, request.format, paint, more)
     if body:
         click.echo(body)
     for answer in _answers(result, request):
@@ -99,18 +132,17 @@ def finish(result: FileRun, request: Request, more: Callable[[FileRun, Paint], s
     _write_outputs(result, request.outputs)
     if request.report:
         with Progress(doing="writing the page"):
-            _write_report(result, request.report, request.against)
+            _write_report(result, request.report, (request.against, changed) if request.against and changed else None)
         click.echo(f"wrote {request.report}", err=True)
     if request.trace and result.run is not None and result.run.cycles is not None:
         with Progress(doing="writing the trace"):
             _write_trace(result.run.cycles, request.trace)
         click.echo(f"wrote {request.trace}", err=True)
     code = exit_code(result.findings)
-    if request.against:
-        with Progress(doing="comparing"):
-            lines, is_worse = _compare(result, request.against)
-        click.echo("\n".join(lines), err=request.format != "full")
-        code = max(code, FINDINGS if is_worse else CLEAN)
+    if changed:
+        told = [f"\nagainst {request.against}:", *against.lines(changed)]
+        click.echo("\n".join(told), err=request.format != "full")
+        code = max(code, FINDINGS if changed["worse"] else CLEAN)
     if request.fail_on and result.run is not None and (reason := fails_on(request.fail_on, metrics(result.run))):
         click.echo(reason, err=True)
         code = max(code, FINDINGS)
@@ -144,16 +176,6 @@ def _answer(launch: Remembered, text: str) -> str:
         help = did_you_mean(question.name, [*launch.pointers()])
         raise bad(f"--why {text}: no array argument is called {question.name!r}", help)
     return launch.told(found)
-
-
-def _body(result: FileRun, request: Request, paint: Paint, more: Callable[[FileRun, Paint], str] | None = None) -> str:
-    """What is printed of a result."""
-    if request.format == "json" and request.against:
-        from ptxsim.report.against import document, load
-
-        record = records.run_record(result, __version__)
-        return records.to_json(record | {"against": document(load(Path(request.against)), record)})
-    return render(result, request.format, paint, more)
 
 
 def render(result: FileRun, format: str, paint: Paint, more: Callable[[FileRun, Paint], str] | None = None) -> str:
@@ -194,21 +216,13 @@ def _write_outputs(result: FileRun, outputs: Sequence[tuple[str, str]]) -> None:
         click.echo(f"wrote {save(Path(file), result.values[name])}", err=True)
 
 
-def _write_report(result: FileRun, file: str, against: str | None) -> None:
-    from ptxsim.report.against import document, load
+def _write_report(result: FileRun, file: str, against: tuple[str, Mapping[str, Any]] | None) -> None:
     from ptxsim.report.page.document import write_page
 
-    changed = document(load(Path(against)), records.run_record(result, __version__)) if against else None
-    write_page(Path(file), result, __version__, (against, changed) if against and changed else None)
+    write_page(Path(file), result, __version__, against)
 
 
 def _write_trace(cycles: Cycles, file: str) -> None:
     from ptxsim.report.trace import write_trace
 
     write_trace(Path(file), cycles)
-
-
-def _compare(result: FileRun, against: str) -> tuple[list[str], bool]:
-    from ptxsim.report.against import compare, load
-
-    return compare(load(Path(against)), records.run_record(result, __version__))

@@ -1,4 +1,4 @@
-"""What changed since an earlier run: `--against OLD.json`."""
+"""What changed since an earlier run, or against another kernel's: `--against`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ _COUNTS = (
 )
 
 
+def is_document(path: Path) -> bool:
+    """Whether a file is meant as the document of a run, and not as one with a kernel. Raises PtxError where there is none."""
+    return path.suffix == ".json" or _content(path).lstrip()[:1] == b"{"
+
+
 def load(path: Path) -> dict[str, Any]:
     """The document of an earlier `--format json`. Raises PtxError if it is none."""
     import msgspec
 
     try:
-        document = msgspec.json.decode(read_bytes(path))
-    except OSError as error:
-        raise bad(f"--against: cannot read {path}: {error.strerror}") from None
+        document = msgspec.json.decode(_content(path))
     except msgspec.DecodeError as error:
         raise bad(f"--against: {path} is not JSON: {error}", "write it with ptxsim run FILE --format json") from None
     if not isinstance(document, dict) or not isinstance(document.get("findings"), list):
@@ -36,27 +39,34 @@ def load(path: Path) -> dict[str, Any]:
     return document
 
 
-def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[list[str], bool]:
-    """Lines that say what changed, and whether anything got worse: a larger count or a finding that was not there.
+def _content(path: Path) -> bytes:
+    try:
+        return read_bytes(path)
+    except OSError as error:
+        raise bad(f"--against: cannot read {path}: {error.strerror}") from None
 
-    More instructions are no loss where cycles or wavefronts say what they cost: a swizzle takes some.
-    """
-    lines: list[str] = []
-    changed = document(old, new)
+
+def lines(changed: Mapping[str, Any]) -> list[str]:
+    """What `document` says, to be read."""
+    told: list[str] = []
     for title, (before, after) in changed["counts"].items():
         if before is None or after is None:
             continue
         change = after - before
         percent = f" ({100 * change / before:+.1f} %)" if before and change else ""
-        lines.append(f"{title}: {before} -> {after}{percent}" if change else f"{title}: {after}, unchanged")
-    lines += against_profile.text(changed["profile"])
-    lines += [f"worse: {', '.join(changed['grown'])}"] if changed["grown"] else []
-    lines += [f"{word}: {each['name']}: {each['message']}" for word in ("new", "gone") for each in changed[word]]
-    return lines, changed["worse"]
+        told.append(f"{title}: {before} -> {after}{percent}" if change else f"{title}: {after}, unchanged")
+    told += against_profile.text(changed["profile"])
+    told += [f"worse: {', '.join(changed['grown'])}"] if changed["grown"] else []
+    told += [f"{word}: {each['name']}: {each['message']}" for word in ("new", "gone") for each in changed[word]]
+    return told
 
 
 def document(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The same as plain values, for JSON: counts before and after, profiles, new and gone findings, whether it is worse."""
+    """Plain values, for JSON: counts before and after, profiles, new and gone findings, and whether anything got worse: a larger count or
+    a finding that was not there.
+
+    More instructions are no loss where cycles or wavefronts say what they cost: a swizzle takes some.
+    """
     # Lines move between versions of a file, so findings are distinguished by name and message alone.
     known, found = ({(f.get("name"), f.get("message")) for f in record["findings"]} for record in (old, new))
     counts = {title: [_pick(old, path), _pick(new, path)] for title, path in _COUNTS}

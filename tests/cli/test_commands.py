@@ -137,6 +137,21 @@ def test_outputs_fail_on_and_against(kernel, tmp_path, capsys):
     assert run("run", file, "--out", "nothing=x.npy") == 2
 
 
+def test_against_another_kernel(kernel, tmp_path, capsys):
+    """It is run in the same way, before anything else, and must run."""
+    bad, good = kernel("bank-conflict"), kernel("bank-conflict", good=True)
+    assert run("profile", bad, "--against", good) == 1
+    text = capsys.readouterr().out
+    assert f"against {good}:" in text and "wavefronts: 1 -> 32" in text and "cycles: " in text
+    assert run("banks", good, "--against", bad, "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["against"]["counts"]["shared-memory wavefronts"] == [32, 1]
+    (tmp_path / "none.ptx").write_text(".version 8.0")
+    for name, code in (("none.ptx", 1), ("nothing.ptx", 2), ("old.json", 2)):
+        assert run("run", bad, "--against", tmp_path / name) == code
+        out = capsys.readouterr()
+        assert name in out.err + out.out and "bank-conflict" not in out.out
+
+
 def test_desc_builds_and_decodes(capsys):
     assert run("desc", "start=0x400", "stride=1024", "swizzle=128B") == 0
     assert "0x4000004000010040" in capsys.readouterr().out

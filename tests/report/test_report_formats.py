@@ -123,15 +123,16 @@ def test_against_tells_better_from_worse(tmp_path):
     new = records.run_record(file_run([ERROR]), "1")
     old = json.loads(records.to_json(records.run_record(file_run([]), "1")))
     old["banks"]["wavefronts"] = 290
-    lines, is_worse = against.compare(old, new)
-    assert is_worse and "shared-memory wavefronts: 290 -> 580 (+100.0 %)" in lines
+    changed = against.document(old, new)
+    lines = against.lines(changed)
+    assert changed["worse"] and "shared-memory wavefronts: 290 -> 580 (+100.0 %)" in lines
     assert any(line.startswith("new: race-shared") for line in lines)
     assert "worse: shared-memory wavefronts" in lines
-    assert against.compare(new, new)[1] is False
+    assert not against.document(new, new)["worse"]
     more = new | {"warp_instructions": new["warp_instructions"] + 100}
-    assert against.compare(new, more)[1] is False  # wavefronts say what they cost
+    assert not against.document(new, more)["worse"]  # wavefronts say what they cost
     bare = {key: value for key, value in new.items() if key not in ("banks", "cycles")}
-    assert against.compare(bare, bare | {"warp_instructions": new["warp_instructions"] + 1})[1] is True
+    assert against.document(bare, bare | {"warp_instructions": new["warp_instructions"] + 1})["worse"]
     file = tmp_path / "old.json"
     file.write_text("[]")
     for name in ("old.json", "none.json"):
