@@ -256,6 +256,16 @@ def problem(name: str, message: str, help: str | None = None) -> PtxError:
     return PtxError(Finding(name, message, help=help))
 
 
+MOST_LINES = 8  # that a sentence lists
+
+
+def lines_of(numbers: list[int]) -> str:
+    """Lines in a sentence; of many, as an unrolled loop has, the first and the last."""
+    some = [*map(str, numbers)] if len(numbers) <= MOST_LINES else [*map(str, numbers[:3]), "...", str(numbers[-1])]
+    in_all = f" ({len(numbers)} in all)" if len(numbers) > MOST_LINES else ""
+    return f"line{'s' * (len(numbers) > 1)} {', '.join(some)}{in_all}"
+
+
 def one_line(finding: Finding) -> str:
     """`file:line:column: error[PTX202] name: message (help)`; without the place where there is none.
 

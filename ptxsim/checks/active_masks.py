@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptxsim.checks.causes import lines_of
-from ptxsim.diagnostic import Finding
+from ptxsim.diagnostic import Finding, lines_of
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import DefUse, def_use, slots_of
 from ptxsim.engine.analysis.divergence import divergent_slots

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ptxsim.diagnostic import lines_of
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Role
 
 Key = tuple[int, int, int]  # what goes wrong, site, other site
-MOST_LINES = 8  # that a sentence lists
 
 
 @fact
@@ -50,10 +50,3 @@ def note_of_others(program: Program, keys: list[Key]) -> tuple[str, ...]:
         if lines:
             found.append(f"{text} {lines_of(lines)}")
     return (", ".join(found),) if found else ()
-
-
-def lines_of(numbers: list[int]) -> str:
-    """Lines in a sentence; of many, as an unrolled loop has, the first and the last."""
-    some = [*map(str, numbers)] if len(numbers) <= MOST_LINES else [*map(str, numbers[:3]), "...", str(numbers[-1])]
-    in_all = f" ({len(numbers)} in all)" if len(numbers) > MOST_LINES else ""
-    return f"line{'s' * (len(numbers) > 1)} {', '.join(some)}{in_all}"

@@ -10,14 +10,14 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from ptxsim.checks.causes import lines_of, stretch_of
+from ptxsim.checks.causes import stretch_of
 from ptxsim.checks.covered import RACES, WAITS, without_covered, written_lines
 from ptxsim.checks.flags import barriers_that_lack, flag_between, is_of_flag
 from ptxsim.checks.order.remedies import writes
 from ptxsim.checks.order.rounds import block_of, next_round
 from ptxsim.checks.order.sites import SCOPE, site_bits
 from ptxsim.checks.waits import short_wait
-from ptxsim.diagnostic import LEFT_OVER, MIXED_SIZES, NOT_BEGUN, NOT_OVER, SURPLUS, Finding
+from ptxsim.diagnostic import LEFT_OVER, MIXED_SIZES, NOT_BEGUN, NOT_OVER, SURPLUS, Finding, lines_of
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import def_use, slots_of
 from ptxsim.engine.program.operand import Address

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxsim.checks.causes import lines_of
-from ptxsim.diagnostic import Finding, Label
+from ptxsim.diagnostic import Finding, Label, lines_of
 from ptxsim.engine.analysis.fragment_loads import FACTORS, Filled, filled_factors
 from ptxsim.engine.analysis.loaded_bytes import ZERO, Byte
 from ptxsim.engine.program.operation import Op, Program, fact

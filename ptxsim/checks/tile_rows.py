@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ptxsim.checks.causes import lines_of
 from ptxsim.checks.tile_sources import QUAD, Tiles, parts_from
-from ptxsim.diagnostic import Finding, Label
+from ptxsim.diagnostic import Finding, Label, lines_of
 from ptxsim.engine.program.operation import Program
 from ptxsim.lanes import LANES
 from ptxsim.layout.row_patterns import ROWS, mixed, mixed_within, pitches

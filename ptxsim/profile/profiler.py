@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptxsim.diagnostic import lines_of
 from ptxsim.engine.program.operation import Program
 from ptxsim.profile.accuracy import Bar, bar_of, bound_by
 from ptxsim.profile.advice import suggestions
@@ -164,8 +165,11 @@ class Profile:
 
     def _unknown(self) -> list[str]:
         """Instructions whose cost is not known, with their lines, in the order of the text."""
-        ops = (self.program.ops[site] for site in sorted(self.machine.unknown))
-        return [f"{op.opcode} (line {op.line})" for op in ops]
+        lines: dict[str, list[int]] = {}
+        for site in sorted(self.machine.unknown):
+            op = self.program.ops[site]
+            lines.setdefault(op.opcode, []).append(op.line)
+        return [f"{opcode} ({lines_of(where)})" for opcode, where in lines.items()]
 
     def _lines(self, stalls: np.ndarray) -> list[LineStalls]:
         """Stalls by PTX line, those that waited longest first."""

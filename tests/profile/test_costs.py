@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -117,10 +119,10 @@ def test_a_product_that_was_not_measured_is_said(product, target, count, is_unkn
 
 def test_the_profile_names_a_product_that_was_not_measured():
     zeros = "".join(f"mov.u32 %r{i}, 0;" for i in range(4))
-    body = zeros + WMMA_S4 + "ld.param.u64 %d0, [place]; st.global.u32 [%d0], %r0;"
+    body = zeros + WMMA_S4 + "\n" + WMMA_S4 + "ld.param.u64 %d0, [place]; st.global.u32 [%d0], %r0;"
     cycles = kernel(body).launch(1, 32, [np.zeros(4, np.uint32), 0], profile=True).cycles
     (said,) = cycles.to_dict()["unknown_costs"]
-    assert said.startswith("wmma.mma.sync.aligned.row.col.m8n8k32.s32.s4.s4.s32 (line ")
+    assert re.fullmatch(r"wmma\.mma\.sync\.aligned\.row\.col\.m8n8k32\.s32\.s4\.s4\.s32 \(lines \d+, \d+\)", said)
 
 
 def test_forms_of_which_no_product_was_measured_are_listed_so():
