@@ -11,6 +11,9 @@ from ptxsim.jit.body import Numbers
 from ptxsim.jit.record import I64, Record, record
 
 FACTOR, STEP, LOW = 6364136223846793005, 1442695040888963407, (1 << 63) - 1
+LOOKS = 16  # of so many looks at an mbarrier that could wait, so many give up at once, as if their time were over:
+PATIENT, IMPATIENT = 4, 14
+EVERY = 4  # one of so many seeds, the last of them, is impatient: what a loop does when it looks again, and again, shows there
 
 
 @record
@@ -18,11 +21,22 @@ class Draws(Record):
     """What the next number comes of."""
 
     state: I64
+    hasty: I64  # PATIENT or IMPATIENT
 
     @classmethod
     def of_seed(cls, seed: int) -> Draws:
         """The numbers of a seed."""
-        return cls(int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]) & LOW)
+        state = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]) & LOW
+        return cls(state, IMPATIENT if is_impatient(seed) else PATIENT)
+
+
+def is_impatient(seed: int) -> bool:
+    return seed % EVERY == EVERY - 1
+
+
+def gives_up(draws: Draws) -> bool:
+    """Whether a wait for an mbarrier that is not over gives up at once."""
+    return draw(draws, LOOKS) < draws.hasty
 
 
 def draw(draws: Draws, below: int) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from ptxsim.lanes import LANES, LaneValue, lanes_of, mask_word
 from ptxsim.machine import mbarrier_state as state
 from ptxsim.machine.asynchronous import cluster_addresses, owner_of
-from ptxsim.machine.draws import draw
+from ptxsim.machine.draws import gives_up
 from ptxsim.machine.event import ODD_PHASE, Event, Space
 from ptxsim.machine.fault import AtMBarriers, Fault
 from ptxsim.machine.mbarrier_end import look_at
@@ -260,7 +260,7 @@ class MBarriers:
     def try_wait(self, space: str | None, a: LaneValue, wanted: LaneValue, parity: bool) -> LaneValue | AtMBarriers:
         """The same, but wait for phases that are not."""
         machine, open_lanes = self.port.machine, self._watch(space, a, wanted, parity)
-        if not open_lanes or (machine.seed and draw(machine.draws, state.EARLY_FALSE) == 0):
+        if not open_lanes or (machine.seed and gives_up(machine.draws)):
             return self._passed(open_lanes)
         return AtMBarriers(mask_word(self.port.mask))
 

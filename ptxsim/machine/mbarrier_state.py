@@ -27,7 +27,6 @@ DROP, NO_COMPLETE = 1, 2  # kinds of arrivals, to be added up
 TIMEOUTS = 2  # time-outs of one warp on one phase; after these a wait can end a deadlocked run
 TIMEOUT_TURNS = 1_000_000  # a wait times out only if nothing else can go on: later than any copy lands
 POLLS = 1000  # failed test_wait of one warp on one phase, after which it is a wait
-EARLY_FALSE = 4  # with a seed other than 0, one try_wait in so many gives up at once
 NEVER = 1 << 62  # the turn of a time-out that does not come
 
 NOWHERE = -1  # in place of a number in the table

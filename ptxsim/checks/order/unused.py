@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ptxsim.checks.order.turns import is_turn
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import reads, slots_of, writes
 from ptxsim.engine.program.operand import Address, Constant, Operand, Register
@@ -49,20 +50,22 @@ def is_update(program: Program, load: Op, store: Op) -> bool:
 
 def strong_updates(program: Program) -> set[int]:
     """The sites of strong stores that do the same with what strong loads have brought; and of atomics that change by what is given (add),
-    where all of global memory are such: their other writes are stores."""
+    where all of global memory are such: their other writes are stores. A place that threads take in turn, each when it holds their own number, is
+    left out: the store of who is served comes after that of the one before, by coherence alone."""
     loads = [op for op in program.ops if _is_strong(op, AccessKind.READ)]
     stores = [op for op in program.ops if _is_strong(op, AccessKind.WRITE)]
     atomics = [op for op in program.ops for a in op.accesses if a.kind is AccessKind.ATOMIC and a.space != "shared"]
     is_sums = all(op.accesses[0].neutral is not None for op in atomics)
     by_place: dict[object, Op] = {}  # the last load of each place
     found = {op.site for op in atomics if is_sums and stores}
+    turns = {_place_of(program, op) for op in loads if is_turn(program, op)} if stores else set()
     for op in sorted((*loads, *stores), key=lambda each: each.site):
         place = _place_of(program, op)
         if place is None:
             continue
         if _is_strong(op, AccessKind.READ):
             by_place[place] = op
-        elif place in by_place and _reaches(program, by_place[place], op):
+        elif place in by_place and place not in turns and _reaches(program, by_place[place], op):
             found.add(op.site)
     return found
 

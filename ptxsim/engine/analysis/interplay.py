@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.forward_progress import polls
-from ptxsim.engine.program.operation import Program, fact
-from ptxsim.isa.facts import Access, AccessKind
+from ptxsim.engine.program.operand import Address
+from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.isa.facts import Access, AccessKind, Mechanism, Role, Synchronisation
 
 _OWN = ("local", "param", "const")  # spaces in which no thread meets another one
 
@@ -38,3 +40,38 @@ def meeting_blocks(program: Program) -> tuple[int, ...]:
         for number, block in enumerate(program.blocks)
         if not asks[number] and any(access.space not in _OWN for op in block for access in op.accesses)
     )
+
+
+@fact
+def looks_again(program: Program) -> bool:
+    """Whether a wait for an mbarrier that has given up is followed by another one for the same: libcu++ unrolls the first looks of its loop. Which
+    of them sees the end of the phase is luck, and with seed 0 it is the first."""
+    waits = [op for op in program.ops if op.synchronises == _WAIT]
+    return len({_place(op) for op in waits}) < len(waits) and any(_looks_after(program, op) for op in waits)
+
+
+_WAIT = Synchronisation(Mechanism.MBARRIER, Role.WAIT)
+
+
+def _looks_after(program: Program, wait: Op) -> bool:
+    """Whether a way leads from a wait to another one for the same mbarrier with nothing else between that others can notice."""
+    successors, place = control_flow(program).successors, _place(wait)
+    first = next(number for number, block in enumerate(program.blocks) if wait in block)
+    rest, seen = [(first, program.blocks[first].index(wait) + 1)], set[int]()
+    while rest:
+        number, start = rest.pop()
+        for op in program.blocks[number][start:]:
+            if op.synchronises == _WAIT and op is not wait and _place(op) == place:
+                return True
+            if op.synchronises is not None or op.call or any(access.space not in _OWN for access in op.accesses):
+                break
+        else:
+            rest += [(each, 0) for each in successors[number] if each not in seen]
+            seen.update(successors[number])
+    return False
+
+
+def _place(wait: Op) -> tuple[object, int]:
+    """Which mbarrier a wait names, as its text says."""
+    address = next(source for source in wait.sources if isinstance(source, Address))
+    return address.base, address.offset

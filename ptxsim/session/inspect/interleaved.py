@@ -2,7 +2,8 @@
 
 With seed 0 a CTA runs for as long as it can, so that no reader ever meets a writer half way, and no task is stolen. Who leaves an order
 out there has it by luck. Chance finds it on other seeds; and the first warp that comes to a block is made to wait there while the
-others go on: what a thread has decided by what it saw before, they may have undone.
+others go on: what a thread has decided by what it saw before, they may have undone. Nor does a look at an mbarrier give up with seed 0, so that a
+second one is never needed (looks_again): on some seeds nearly all do.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from itertools import product
 
 from ptxsim.checks.echoes import without_echoes
 from ptxsim.diagnostic import DOUBTFUL, Finding
-from ptxsim.engine.analysis.interplay import meeting_blocks, warps_tell
+from ptxsim.engine.analysis.interplay import looks_again, meeting_blocks, warps_tell
 from ptxsim.engine.held import Held
 from ptxsim.engine.program.operation import Program
 from ptxsim.engine.turns import Limits
+from ptxsim.machine.draws import is_impatient
 from ptxsim.machine.state import Machine
 from ptxsim.session.launch import Launch
 from ptxsim.session.options import LaunchOptions
@@ -44,13 +46,15 @@ def is_worth_it(launch: Launch, first: Machine, findings: Sequence[Finding]) -> 
     """Whether a launch in which nothing was found has another order, and is small."""
     if launch.checks != "all" or launch.seed or launch.sampled is not None or launch.part is not None:
         return False
+    may_differ = warps_tell(launch.program) or looks_again(launch.program)
     found_nothing = first.stopped_at is None and all(finding.level == "note" for finding in findings)
-    return found_nothing and first.warp_instructions <= MOST and warps_tell(launch.program)
+    return found_nothing and first.warp_instructions <= MOST and may_differ
 
 
 def other_seeds(program: Program, options: LaunchOptions, first: Run) -> range:
     """The seeds under which the results of a launch are looked at again, in which nothing was found; none if it has one order or is large."""
-    if options.seed or not warps_tell(program) or first.stopped_at is not None or not first.warp_instructions:
+    may_differ = warps_tell(program) or looks_again(program)
+    if options.seed or not may_differ or first.stopped_at is not None or not first.warp_instructions:
         return range(0)
     return SEEDS[: MOST // first.warp_instructions]
 
@@ -64,6 +68,8 @@ def on_another_schedule(launch: Launch, first: Machine, look: Pass) -> list[Find
         machine, findings = look(Limits(LONGER * steps + 1000), seed)
         left -= machine.warp_instructions
         note = f"on another schedule (--seed {seed}); on that of seed 0 the threads do not meet there"
+        if is_impatient(seed) and any(finding.name == "trap" for finding in findings):
+            continue  # so many looks in vain that the program gives up itself: here they cost no time
         if wrong := _wrong(launch, machine, findings, note):
             return wrong
     for seed, held in held_schedules(launch.program, steps):
@@ -77,7 +83,8 @@ def on_another_schedule(launch: Launch, first: Machine, look: Pass) -> list[Find
 def held_schedules(program: Program, steps: int) -> Iterator[tuple[int, Held]]:
     """Seeds, and warps that stand still, of the schedules that a launch of so many warp instructions is tried on, one after the other."""
     left, never = MOST, set[tuple[int, int]]()
-    for (seed, from_last), block in product(ORDERS, meeting_blocks(program)):
+    blocks = meeting_blocks(program) if warps_tell(program) else ()
+    for (seed, from_last), block in product(ORDERS, blocks):
         if left < steps:
             break
         if (seed, block) not in never:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxsim.engine.compiled.runtime.abi import Context
 from ptxsim.jit.export import view
 from ptxsim.machine.asynchronous import LATEST
-from ptxsim.machine.draws import Draws, draw
+from ptxsim.machine.draws import Draws, draw, gives_up
 
 
 def delay(context: Context) -> int:
@@ -13,6 +13,6 @@ def delay(context: Context) -> int:
     return LATEST if context.draws == 0 else draw(view(context.draws, Draws, 1)[0], LATEST)
 
 
-def is_drawn(context: Context, one_in: int) -> bool:
-    """What is so one time in some, and never with seed 0."""
-    return context.draws != 0 and draw(view(context.draws, Draws, 1)[0], one_in) == 0
+def gives_up_early(context: Context) -> bool:
+    """machine.draws.gives_up, and never with seed 0."""
+    return context.draws != 0 and gives_up(view(context.draws, Draws, 1)[0])

@@ -9,14 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.engine.compiled.runtime.abi import UNKNOWN, Context, Numbers
-from ptxsim.engine.compiled.runtime.draws import is_drawn
+from ptxsim.engine.compiled.runtime.draws import gives_up_early
 from ptxsim.jit.body import body
 from ptxsim.jit.export import view
 from ptxsim.jit.record import FLAG, I32, I64, U32
 from ptxsim.lanes import LANES
 from ptxsim.machine.mbarrier_state import (
     DONE,
-    EARLY_FALSE,
     NOWHERE,
     arrive,
     begin,
@@ -200,7 +199,7 @@ def mbarrier_wait(
                 return LEFT
     missing = open_lanes(warp, mask)
     if missing != 0:
-        if kind & BLOCKS != 0 and is_drawn(context, EARLY_FALSE):
+        if kind & BLOCKS != 0 and gives_up_early(context):
             return mask & ~missing
         if kind & BLOCKS != 0 or polled_too_often(warp, missing):
             wait_for(warp, warp.split[warp.chosen], mask, site, context.steps)
