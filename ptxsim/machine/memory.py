@@ -234,8 +234,20 @@ def gather(memory: np.ndarray, offsets: np.ndarray, mask: np.ndarray, size: int)
     return found
 
 
-def scatter(memory: np.ndarray, offsets: np.ndarray, mask: np.ndarray, data: np.ndarray) -> None:
-    """Write rows of bytes at byte offsets; among lanes on one address the highest lane wins, as on the GPU."""
+def store_order(size: int) -> int:
+    """The order in which lanes store `size` bytes each, as a number: the n-th is lane `n ^ number`.
+
+    A store writes 128 bytes at once: those of all lanes, of halves of the warp or of quarters, one after the other. Among lanes on one
+    address of which it writes at once the lowest one's stay. So does an H200, in shared and in global memory (tools/data/lanes).
+    """
+    return min(LANES, 128 // size) - 1
+
+
+def scatter(memory: np.ndarray, offsets: np.ndarray, mask: np.ndarray, data: np.ndarray, order: int = 0) -> None:
+    """Write rows of bytes at byte offsets, lane after lane in the order that `store_order` gives; what comes last stays."""
+    if order:
+        lane = np.arange(LANES) ^ order
+        offsets, mask, data = offsets[lane], mask[lane], data[lane]
     start = offsets[mask].astype(np.int64)
     memory[start[:, None] + np.arange(data.shape[1])] = data[mask]
 

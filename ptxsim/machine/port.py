@@ -31,6 +31,7 @@ from ptxsim.machine.memory import (
     join,
     pack,
     scatter,
+    store_order,
     unpack,
 )  # fmt: skip
 from ptxsim.types import ScalarType
@@ -106,10 +107,10 @@ class Port:
         noted = []
         for _, memory, offsets, mask in places:
             if self.machine.stream is None:
-                scatter(memory, offsets, mask, data)
+                scatter(memory, offsets, mask, data, store_order(size))
                 continue
             before = gather(memory, offsets, mask, size)[mask]
-            scatter(memory, offsets, mask, data)
+            scatter(memory, offsets, mask, data, store_order(size))
             after = gather(memory, offsets, mask, size)[mask]
             noted.append(flags | (FLAG_UNCHANGED if np.array_equal(after, before) else 0))
             noted[-1] |= 0 if np.array_equal(after, data[mask]) else FLAG_MIXED

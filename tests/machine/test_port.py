@@ -48,10 +48,11 @@ def test_inactive_lanes_touch_nothing_and_may_hold_any_address():
     assert not port.load("global", address, U32)[0][~mask].any()
 
 
-def test_the_highest_lane_wins_a_conflicting_store():
+@pytest.mark.parametrize(("words", "lane"), [(1, 0), (2, 16), (4, 24)])
+def test_the_lowest_lane_of_the_last_part_wins_a_conflicting_store(words, lane):
     bench = Bench()
-    bench.port().store("global", bench.address(), [LANE], U32)
-    assert bench.bytes()[:4].view(np.uint32)[0] == 31
+    bench.port().store("global", bench.address(), [LANE] * words, U32)
+    assert bench.bytes()[: 4 * words].view(np.uint32).tolist() == [lane] * words
 
 
 @pytest.mark.parametrize(

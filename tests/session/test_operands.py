@@ -154,3 +154,30 @@ def test_an_odd_number_of_columns_is_shown_in_whole_elements():
     text = path.read_text().replace("%d15}, [%own];", "%d15}, [%own+1];")
     (load,) = run_file(Source(text, "k.ptx"), options=Options(prints=("91:a:f64",))).shown
     assert load.corner == (0, 1) and load.matrix.shape == (32, 15) and load.matrix.dtype == np.float64
+
+
+def test_of_lanes_at_one_place_the_one_whose_store_stays_is_named():
+    text = ALL_TO_ONE.format(store="st.global.u32 [%d], %t;")
+    (finding,) = run_text("// ptxsim: expect out == 40\n" + text, checks="none").findings
+    assert "out[0] is 0" in finding.message and "lane 0" in finding.message
+    text = ALL_TO_ONE.format(store="st.global.v2.u32 [%d], {%t, %t};")
+    (finding,) = run_text("// ptxsim: expect out == 40\n" + text, checks="none").findings
+    assert "out[0] is 16" in finding.message and "lane 16" in finding.message
+
+
+ALL_TO_ONE = """
+// ptxsim: launch grid=1 block=32
+// ptxsim: arg out = zeros(2):u32
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out)
+{{
+    .reg .b32 %t;
+    .reg .b64 %d;
+    ld.param.u64 %d, [out];
+    mov.u32 %t, %tid.x;
+    {store}
+    ret;
+}}
+"""

@@ -6,9 +6,9 @@ import numpy as np
 
 from ptxsim.arrays import dtype_of
 from ptxsim.engine.program.operation import Op
-from ptxsim.lanes import word_mask
+from ptxsim.lanes import LANES, word_mask
 from ptxsim.machine.event import Event, Observer, Space
-from ptxsim.machine.memory import Allocation
+from ptxsim.machine.memory import Allocation, store_order
 from ptxsim.session.launch import Launch
 
 STORES = frozenset({Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE, Event.ASYNC_WRITE})
@@ -16,8 +16,13 @@ _LOADS = frozenset({Event.LOAD, Event.ATOMIC, Event.CAS, Event.ASYNC_READ})
 
 
 def flat(records: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Row, lane, address and bytes of every lane's access."""
-    row, lane = np.nonzero(word_mask(records["mask"]))
+    """Row, lane, address and bytes of every lane's access, in the order in which they happen."""
+    width, which = np.unique(records["width"], return_inverse=True)
+    order = np.array([store_order(max(1, each)) for each in width.tolist()], np.int64)[which]
+    order[records["event"] != Event.STORE] = 0
+    lanes = np.arange(LANES) ^ order[:, None]
+    row, turn = np.nonzero(np.take_along_axis(word_mask(records["mask"]), lanes, axis=1))
+    lane = lanes[row, turn]
     return row, lane, records["addresses"][row, lane].astype(np.int64), records["width"][row].astype(np.int64)
 
 

@@ -16,7 +16,7 @@ from ptxsim.engine.compiled.ir.pieces import Loop, spread
 from ptxsim.engine.compiled.ir.value import Value, element_type
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, KINDS, READ_ONLY, WARP
 from ptxsim.machine.event import FLAG_MIXED, FLAG_UNCHANGED, RECORD, Event, Space
-from ptxsim.machine.memory import LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, WINDOW_SIZE
+from ptxsim.machine.memory import LOCAL_WINDOW, RANK_SHIFT, SHARED_WINDOW, WINDOW_SIZE, store_order
 
 LANE_NUMBERS = range(32)
 SIGNATURE = "ptr %context, ptr %warp, <32 x i64> %address, i32 %mask, i32 %site, i32 %flags"
@@ -257,7 +257,7 @@ class AccessHelper:
 
     def _copy(self, base: str, offset: Value, back: bool | None = None) -> str:
         """The lanes' bytes at base + offset, one lane after the other: a copy, zeros where no lane runs; a write goes
-        there unless `back`."""
+        there unless `back`, in the order of machine.memory.store_order."""
         e, out = self.e, self.write if back is None else not back
         places, spare = e.stack_slot(offset.type), e.stack_slot(f"[{self.total} x i8]")
         copy = e.stack_slot(self.whole)
@@ -267,11 +267,12 @@ class AccessHelper:
         else:
             e.line(f"  store i{8 * self.total} 0, ptr {spare}, align 64")
         loop, t = Loop(e, len(LANE_NUMBERS)), element_type(offset.kind)
-        place = e.let(f"load {t}, ptr {e.at(places, loop.number, t)}")
+        lane = e.let(f"xor i64 {loop.number}, {store_order(self.total)}") if out else loop.number
+        place = e.let(f"load {t}, ptr {e.at(places, lane, t)}")
         place = e.let(f"getelementptr i8, ptr {base}, {t} {place}")
-        bit = e.let(f"lshr i32 %mask, {e.let(f'trunc i64 {loop.number} to i32')}")
+        bit = e.let(f"lshr i32 %mask, {e.let(f'trunc i64 {lane} to i32')}")
         place = e.let(f"select i1 {e.let(f'trunc i32 {bit} to i1')}, ptr {place}, ptr {spare}")
-        own = e.at(copy, loop.number, f"[{self.total} x i8]")
+        own = e.at(copy, lane, f"[{self.total} x i8]")
         source, to = (own, place) if out else (place, own)
         word = e.let(f"load <{self.chunks} x i{8 * self.chunk}>, ptr {source}, align {self.chunk}")
         e.line(f"  store <{self.chunks} x i{8 * self.chunk}> {word}, ptr {to}, align {self.chunk}")
