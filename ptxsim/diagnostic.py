@@ -21,7 +21,8 @@ LEFT_OVER: Final = "left over"  # what a CTA leaves at its end: a phase of an mb
 NOT_OVER: Final = "not over"  # a use of tensor memory before work on it that nobody has waited for
 SURPLUS: Final = "surplus"  # more bytes have come for an mbarrier than were announced
 MIXED_SIZES: Final = "mixed sizes"  # a race only because two strong accesses are of different sizes
-Case = Literal["assertion", "not begun", "left over", "not over", "surplus", "mixed sizes"]
+BESIDE: Final = "beside"  # a layout that explains what else is found at its line, and is no finding alone
+Case = Literal["assertion", "not begun", "left over", "not over", "surplus", "mixed sizes", "beside"]
 DOUBTFUL: Final = "doubtful"  # level of a finding until it is known whether it shows in the results
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ptxsim.diagnostic import NOT_BEGUN, Finding
+from ptxsim.diagnostic import BESIDE, NOT_BEGUN, Finding
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.isa.facts import Mechanism, Role, Synchronisation
 from ptxsim.source import Source
 
 RACES = ("race-shared", "race-warp")
 WAITS = ("missing-wait", "cp-async-not-waited")
+# What a product meets that reads over the end of its tile: what others bring there, or what nobody has written.
+_PAST_TILE = (*RACES, *WAITS, "missing-proxy-fence", "uninitialized-read", "tile-overwritten", "out-of-bounds")
 
 
 @fact
@@ -25,6 +27,7 @@ def without_covered(program: Program, source: Source, findings: list[Finding]) -
     without what has not waited for the end of a product, where it has met a product that goes on; without uses of a CTA that may not have
     begun which no barrier orders either; without proxy fences between places that a race is between: the barrier that it asks for comes
     after one; without races of a tensor map that lacks a fence; and without races within a warp between lines of the author's text between which warps race, in another copy of a loop."""
+    findings = _with_layouts_first(findings)
     overwriting = [finding for finding in findings if finding.name == "tile-overwritten"]
     ends = waits_for_products(program) if overwriting else frozenset()
     unordered = {line for finding in findings if finding.name in ("race-shared", "missing-wait", "mbarrier-visibility")
@@ -55,6 +58,19 @@ def without_covered(program: Program, source: Source, findings: list[Finding]) -
         key = (finding.name, finding.line, lines) if finding.name == "missing-wait" and lines else id(finding)
         found.setdefault(key, finding)
     return list(found.values())
+
+
+def _with_layouts_first(findings: list[Finding]) -> list[Finding]:
+    """Findings without those that a layout explains at their line; and without layouts that explain none."""
+    explaining = {finding.line for finding in findings if finding.case == BESIDE}
+    explained = {each.line for each in findings if each.name in _PAST_TILE} & explaining
+    return [
+        each
+        for each in findings
+        if (
+            each.line in explained if each.case == BESIDE else each.line not in explained or each.name not in _PAST_TILE
+        )
+    ]
 
 
 def _places(finding: Finding) -> frozenset[int]:

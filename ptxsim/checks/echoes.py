@@ -17,7 +17,7 @@ from ptxsim.checks.order.remedies import writes
 from ptxsim.checks.order.rounds import block_of, next_round
 from ptxsim.checks.order.sites import SCOPE, site_bits
 from ptxsim.checks.waits import short_wait
-from ptxsim.diagnostic import LEFT_OVER, MIXED_SIZES, NOT_BEGUN, NOT_OVER, SURPLUS, Finding, lines_of
+from ptxsim.diagnostic import BESIDE, LEFT_OVER, MIXED_SIZES, NOT_BEGUN, NOT_OVER, SURPLUS, Finding, lines_of
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import def_use, slots_of
 from ptxsim.engine.program.operand import Address
@@ -199,7 +199,7 @@ class _Causes:
         is_overwriting, is_asynchronous = bool(ops) and writes(ops[0]), bool(ops) and ops[0].completes_by is not None
         return (
             finding.level != "error" and finding.name not in ("mbarrier-init", "member-mask"),
-            finding.case not in (SURPLUS, NOT_OVER),
+            finding.case not in (SURPLUS, NOT_OVER, BESIDE),
             not is_of_flag_itself,
             _RANKS.index(finding.name),
             is_overwriting,

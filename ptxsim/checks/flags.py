@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ptxsim.checks.order.remedies import writes
 from ptxsim.checks.order.rounds import block_of
 from ptxsim.engine.analysis.control_flow import control_flow
-from ptxsim.engine.program.operation import Op, Program
+from ptxsim.engine.analysis.def_use import DefUse, def_use, slots_of
+from ptxsim.engine.program.operand import Address
+from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Mechanism, Role
 
 # What a flag that lacks an order asks for, by whether it lies in global memory.
@@ -39,9 +41,14 @@ def flag_between(program: Program, one: Op, two: Op, *, in_global: bool = True) 
     writer, reader = (one, two) if writes(one, True) else (two, one)
     if writes(reader, True):
         return None
-    after = _first(program.ops[writer.site + 1 :], in_global, writes=True)
-    before = _first(program.ops[: reader.site][::-1], in_global, writes=False)
-    if after is None or before is None or reader.site in (after.site, before.site):
+    told = list(_strong(program.ops[writer.site + 1 :], in_global, writes=True))
+    asked = list(_strong(program.ops[: reader.site][::-1], in_global, writes=False))
+    if not told or not asked:
+        return None
+    bases, none = _bases(program), set[int]()
+    of_one = ((w, r) for r in asked for w in told if bases.get(w.site, none) & bases.get(r.site, none))
+    after, before = next(of_one, (told[0], asked[0]))  # the nearest of one array, such as the head of a list
+    if reader.site in (after.site, before.site):
         return None
     releases = _order(after) in _RELEASES or _has_fence(program, writer, after)
     acquires = _order(before) in _ACQUIRES or _has_fence(program, before, reader)
@@ -100,18 +107,38 @@ def is_of_flag(op: Op) -> bool:
     return any(access.order != "weak" and access.space != "shared" for access in op.accesses)
 
 
-def _first(ops: Sequence[Op], in_global: bool, writes: bool) -> Op | None:
-    """The first of some that accesses global or shared memory with an order and may be a flag's: a store or an atomic, or anything that
-    reads."""
+def _strong(ops: Sequence[Op], in_global: bool, writes: bool) -> Iterator[Op]:
+    """Those of some that access global or shared memory with an order and may be a flag's: a store or an atomic, or anything that reads."""
     other = "shared" if in_global else "global"
-    return next(
-        (
-            op
-            for op in ops
-            if any(a.order != "weak" and a.space != other and (a.writes if writes else a.reads) for a in op.accesses)
-        ),
-        None,
-    )
+    for op in ops:
+        if any(a.order != "weak" and a.space != other and (a.writes if writes else a.reads) for a in op.accesses):
+            yield op
+
+
+@fact
+def _bases(program: Program) -> dict[int, set[int]]:
+    """The bytes of the kernel's parameters that the address of each strong access comes from by arithmetic, by site."""
+    flow = def_use(program)
+    strong = [op for op in program.ops if op.site in flow.reads and any(a.order != "weak" for a in op.accesses)]
+    return {op.site: _parameters_of(flow, op) for op in strong}
+
+
+def _parameters_of(flow: DefUse, op: Op) -> set[int]:
+    found = set[int]()
+    rest = [
+        flow.value(op, n) for n, source in enumerate(op.sources) if isinstance(source, Address) and slots_of([source])
+    ]
+    seen = set(rest)
+    while rest:
+        for site in flow.definers[rest.pop()]:
+            each = flow.program.ops[site]
+            if any(access.space == "param" for access in each.accesses):
+                found.update(source.offset for source in each.sources if isinstance(source, Address))
+            elif not each.accesses:
+                new = set(flow.reads[site]) - seen
+                seen |= new
+                rest += new
+    return found
 
 
 def _order(op: Op) -> str:

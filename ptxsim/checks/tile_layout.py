@@ -15,6 +15,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from ptxsim.checks.fragment_order import FragmentOrder
+from ptxsim.checks.past_tile import HALF, PastTile
 from ptxsim.checks.tile_rows import MixedRows, came_from, mixed_rows, of_stores, of_tile, places_of_lanes, rows_of
 from ptxsim.checks.tile_sources import BULK, MOST_ROWS, PART, QUAD, SITE, TENSOR, THREADS, TOLD, Tiles, follow, settle
 from ptxsim.diagnostic import Finding, Label
@@ -24,7 +25,16 @@ from ptxsim.engine.program.operation import Program, fact
 from ptxsim.isa.facts import Mechanism, Scope
 from ptxsim.lanes import LANES
 from ptxsim.layout.descriptor import Descriptor
-from ptxsim.layout.tile_order import UNIT, UNKNOWN, Shape, overlap, places_of, written_as
+from ptxsim.layout.tile_order import (
+    UNIT,
+    UNKNOWN,
+    Shape,
+    is_of_other_direction,
+    overlap,
+    places_of,
+    rows_inside,
+    written_as,
+)
 from ptxsim.machine.async_product import MmaAsync
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.shared_names import Variables, shared_name
@@ -126,6 +136,7 @@ class TileLayoutChecker(Observer):
         self.mixed: dict[tuple[str, str, str], MixedRows] = {}
         self.is_of_use = plan.watched > 0
         self.problems: dict[tuple[str, Descriptor], Problem] = {}
+        self.past: dict[int, PastTile] = {}  # by the site of a product
 
     def consume(self, records: np.ndarray) -> None:
         if self.most <= 0 or not self.left:
@@ -140,10 +151,10 @@ class TileLayoutChecker(Observer):
                 at += 1
 
     def beside(self) -> TileLayoutChecker | None:
-        return None if self.problems or self.mixed else self._another()
+        return None if self.problems or self.mixed or self.past else self._another()
 
     def take(self, others: Sequence[Self]) -> bool:
-        return not any(each.problems or each.mixed for each in others)
+        return not any(each.problems or each.mixed or each.past for each in others)
 
     def _look(self, record: np.ndarray) -> None:
         """A product, an ldmatrix or a tensor copy reads shared memory: whether it reads it as it was written."""
@@ -201,6 +212,8 @@ class TileLayoutChecker(Observer):
                 continue  # machine.tile reports that
             shape = Shape(tile.major, tile.rows, tile.k, tile.bits)
             is_packed = self._is_packed(places_of(given, shape)[:, 0])
+            if shape.major == "K" and not is_packed:
+                self._keep_past(site, operand, given, shape)
             written = None if is_packed else written_as(self.sources, given, shape)
             writer = int(self.writers[given.start // UNIT])
             if written is not None and written.swizzle != given.swizzle and self.sites[writer]["copies"] == TENSOR:
@@ -210,6 +223,19 @@ class TileLayoutChecker(Observer):
             elif written is not None or overlap(given, shape) is not None:
                 key = operand, replace(given, start=0)
                 self.problems.setdefault(key, Problem(site, given, shape, written, writer)).times += 1
+
+    def _keep_past(self, site: int, operand: str, given: Descriptor, shape: Shape) -> None:
+        """A tile that ends before its descriptor does: that starts in the middle of a pattern, or the tile lies the other way."""
+        if site in self.past:
+            return
+        inside, is_turned = 0, False
+        if given.start_problem() is not None:
+            inside = rows_inside(self.sources, given, shape)
+        elif shape.bits == HALF:
+            is_turned = is_of_other_direction(self.sources, given, shape)
+        if inside or is_turned:
+            writer = int(self.writers[given.start // UNIT])
+            self.past[site] = PastTile(operand, given.start, inside, shape.rows, writer)
 
     def findings(self, program: Program) -> list[Finding]:
         """One finding for each operand and each way in which it is read."""
@@ -238,6 +264,7 @@ class TileLayoutChecker(Observer):
                 )  # fmt: skip
             found.append(finding.at(program.ops[problem.site]))
         found += [each.finding(program, self.variables) for each in self.mixed.values()]
+        found += [past.finding(program, site, self.variables) for site, past in self.past.items()]
         return found + list(self.order.findings(program, self.target, self.numerics))
 
 

@@ -18,6 +18,7 @@ from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle
 
 UNIT = 16  # bytes that every layout keeps together
 UNKNOWN = -1
+LEAST = 8  # lines by which a tile is known
 _LIMIT = 1 << 18  # bytes that a descriptor's offsets can say
 
 
@@ -77,6 +78,34 @@ def written_as(sources: np.ndarray, fields: Descriptor, shape: Shape) -> Descrip
             if other != fields and _is_even(_came_from(sources, other, shape)):
                 return other
     return None
+
+
+def rows_inside(sources: np.ndarray, fields: Descriptor, shape: Shape) -> int:
+    """How many of the first lines of a tile come from even distances, where others do not; 0 if all do, or not even the first of them.
+
+    sources: as above. Who reads over the end of a tile that was copied meets other bytes from some line on.
+    """
+    found = _came_from(sources, fields, shape)
+    if (found[:2] == UNKNOWN).any() or _is_even(found):
+        return 0
+    lines, units = found.shape
+    down, across = int(found[1, 0] - found[0, 0]), int(found[0, 1] - found[0, 0]) if units > 1 else 0
+    strays = (found != found[0, 0] + np.arange(lines)[:, None] * down + np.arange(units) * across).any(axis=1)
+    first = int(strays.argmax())
+    return first if first >= LEAST and strays[first:].all() and down else 0
+
+
+def is_of_other_direction(sources: np.ndarray, fields: Descriptor, shape: Shape) -> bool:
+    """Whether a K-major operand is one step of a tile that lies the other way: taken so, units come from even distances, those of a line side by
+    side; and it starts where no K-major one would, after lines of the same tile that are no whole number of operands."""
+    found = _came_from(sources, fields, replace(shape, major="MN"))
+    if not _is_even(found) or (found.shape[1] > 1 and int(found[0, 1] - found[0, 0]) != UNIT):
+        return False
+    down, before = int(found[1, 0] - found[0, 0]), 0
+    at = fields.start - fields.stride
+    while fields.stride and at >= 0 and int(sources[at // UNIT]) == int(found[0, 0]) - (before + LEAST) * down:
+        before, at = before + LEAST, at - fields.stride
+    return before % shape.rows != 0
 
 
 @lru_cache(maxsize=256)
