@@ -17,7 +17,16 @@ from ptxsim.checks.order.clocks import (
     stamp,
     waiting_row,
 )
-from ptxsim.checks.order.entries import begun, entry_at, owner_of, reach, relaxed_at, release_into, take_from
+from ptxsim.checks.order.entries import (
+    begun,
+    entry_at,
+    owner_of,
+    reach,
+    relaxed_at,
+    release_into,
+    release_known,
+    take_from,
+)
 from ptxsim.checks.order.hearsay import hear, say
 from ptxsim.checks.order.proxies import waited
 from ptxsim.checks.order.sites import ACQUIRES, FOLLOWED, LOOKS, PART, RELEASES, SCOPE, WORD
@@ -180,24 +189,34 @@ def release_at(
             place = entry_at(o, key, owner_of(o, slot, rank, wide), False)
             if place != NONE and o.entries[place]["time"] >= since:
                 o.entries[place]["time"] = o.n[NOW]
+    if not releases:
+        release_by_fences(o, slot, rank, warp, lanes, key, scope)
+    elif lanes:
+        release_known(o, slot, warp, lanes, key, scope)
+
+
+def release_by_fences(o: Order, slot: int, rank: int, warp: int, lanes: int, key: int, scope: int) -> None:
+    """Lanes hand on what they knew at their fences before."""
     for lane in range(LANES):
         if lanes >> lane & 1:
             unit = warp * LANES + lane
-            if releases:
-                release_one(o, slot, rank, unit, key, scope, row_of(o, slot, unit), int(o.n[NOW]))
-                continue
             if o.n[COVERED]:
                 release_covered(o, slot, rank, unit, key, scope)
             if o.n[TENSOR]:
                 release_fenced(o, slot, rank, unit, key, scope)
-            if o.fence_row[slot, unit] != NONE:
-                reached = min(scope, int(o.fence_scope[slot, unit]))
-                row = fence_row(o, slot, warp) + int(o.fence_row[slot, unit])
-                release_one(o, slot, rank, unit, key, reached, row, int(o.fence_time[slot, unit]))
-
-
-def release_one(o: Order, slot: int, rank: int, unit: int, key: int, scope: int, row: int, time: int) -> None:
-    release_into(o, begun(o, slot, rank, key, scope), slot, row, unit, time)
+    rest = lanes
+    while rest:
+        first = lowest(rest)
+        fenced, unit = int(o.fence_row[slot, warp * LANES + first]), warp * LANES + first
+        part = 1 << first
+        for lane in range(first + 1, LANES):  # those that share the row have executed the fence together
+            if rest >> lane & 1 and o.fence_row[slot, warp * LANES + lane] == fenced:
+                part |= 1 << lane
+        rest &= ~part
+        if fenced != NONE:
+            place = begun(o, slot, rank, key, min(scope, int(o.fence_scope[slot, unit])))
+            row = fence_row(o, slot, warp) + fenced
+            release_into(o, place, slot, row, warp, part, int(o.fence_time[slot, unit]))
 
 
 def synchronise(

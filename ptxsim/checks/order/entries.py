@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxsim.checks.order.clocks import later, take
+from ptxsim.checks.order.clocks import later, lowest, row_of, sharing, take
 from ptxsim.checks.order.state import COVERED, CTAS, EDGES, FAR, GRID, NONE, NOW, UNTOLD, WARPS, Order, hashed
 from ptxsim.jit.body import Array, body
 from ptxsim.jit.rows import raise_to
@@ -139,21 +139,34 @@ def move_home(o: Order, place: int, cluster: int) -> None:
     entry["home"] = cluster
 
 
-def release_into(o: Order, place: int, slot: int, source: int, unit: int, time: int) -> None:
-    """An entry hands on what a row knows, and what a thread has done up to a time."""
+def release_into(o: Order, place: int, slot: int, source: int, warp: int, lanes: int, time: int) -> None:
+    """An entry hands on what a row knows, and what lanes of a warp have done up to a time."""
     entry, cluster = o.entries[place], int(o.cluster[slot])
     row = int(entry["row"])
     mine = o.kept[row]
     move_home(o, place, cluster)
     raise_to(mine, o.clock[source])
-    mine[unit] = max(mine[unit], time)
-    if o.n[COVERED]:
-        mine[o.n[COVERED] + unit] = max(mine[o.n[COVERED] + unit], o.covered_at[slot, unit])
+    for lane in range(LANES):
+        if lanes >> lane & 1:
+            unit = warp * LANES + lane
+            mine[unit] = max(mine[unit], time)
+            if o.n[COVERED]:
+                mine[o.n[COVERED] + unit] = max(mine[o.n[COVERED] + unit], o.covered_at[slot, unit])
     for k in range(o.n[FAR]):
         if o.known[k] != cluster:
             o.kept_far[row, k] = later(o, int(o.kept_far[row, k]), int(o.far[source, k]))
     entry["snap"] = 0
-    entry["cta"] = cluster * o.n[CTAS] + unit // LANES // o.n[WARPS]
+    entry["cta"] = cluster * o.n[CTAS] + warp // o.n[WARPS]
+
+
+def release_known(o: Order, slot: int, warp: int, lanes: int, key: int, scope: int) -> int:
+    """The entry of an address, which from now on hands on what lanes know and have done."""
+    place, rest = begun(o, slot, warp // int(o.n[WARPS]), key, scope), lanes
+    while rest:
+        part = sharing(o, slot, warp, rest)
+        rest &= ~part
+        release_into(o, place, slot, row_of(o, slot, warp * LANES + lowest(part)), warp, part, int(o.n[NOW]))
+    return place
 
 
 def take_from(o: Order, place: int, slot: int, row: int, scope: int) -> None:

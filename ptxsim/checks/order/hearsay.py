@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from ptxsim.checks.order.cells import EAGER, HEARSAY, knows_writer, row_for, tell, warp_of
 from ptxsim.checks.order.clocks import clear, join, lowest, row_of, scratch_row, waiting_row
-from ptxsim.checks.order.entries import begun, entry_at, owner_of, release_into, take_from
+from ptxsim.checks.order.entries import entry_at, owner_of, release_known, take_from
 from ptxsim.checks.order.sites import BY_PROXY, COUNTS, STRONG
 from ptxsim.checks.order.slots import far_line, place_granules
 from ptxsim.checks.order.state import CTAS, HEARD, LINE_BITS, NONE, NOW, SHIFT, UNITS, UNTOLD, WARPS, Order
@@ -32,14 +32,11 @@ def say(o: Order, slot: int, warp: int, lanes: int, key: int, since: int, goes_o
         place = entry_at(o, key | SAID, owner_of(o, slot, rank, Scope.GPU), False)
         if place != NONE and o.entries[place]["time"] >= since:
             o.entries[place]["time"] = o.n[NOW]
-    for lane in range(LANES):
-        if lanes >> lane & 1:
-            unit = warp * LANES + lane
-            place = begun(o, slot, rank, key | SAID, Scope.GPU)
-            release_into(o, place, slot, row_of(o, slot, unit), unit, int(o.n[NOW]))
-            first, end = rank * int(o.n[WARPS]) * LANES, (rank + 1) * int(o.n[WARPS]) * LANES
-            # All that its CTA has done, whether or not it has met the other threads.
-            fill(o.kept[o.entries[place]["row"]], first, end, int(o.n[NOW]))
+    if lanes:
+        place = release_known(o, slot, warp, lanes, key | SAID, Scope.GPU)
+        # All that its CTA has done, whether or not it has met the other threads.
+        first, end = rank * int(o.n[WARPS]) * LANES, (rank + 1) * int(o.n[WARPS]) * LANES
+        fill(o.kept[o.entries[place]["row"]], first, end, int(o.n[NOW]))
 
 
 def hear(o: Order, slot: int, warp: int, lanes: int, key: int, since: int, site: int) -> None:
