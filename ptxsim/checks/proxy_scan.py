@@ -179,8 +179,8 @@ def scan(
                     group_fence = min(group_fence, latest(covers, other))
                     group_waited = min(group_waited, latest(synced, other))
             readers_fence, has_waited = group_fence, group_waited
-        elif event == Event.ASYNC_ISSUE and bulk and kinds[site] != WARPGROUP:
-            fetches = kinds[site] != GENERIC  # what it writes over must have been published, too
+        elif event == Event.ASYNC_ISSUE and bulk and kinds[site] not in (WARPGROUP, GENERIC):
+            fetches = True  # what it writes over must have been published, too
             reader = warp * 32 + (flags >> LANE_SHIFT)
             readers_fence, has_waited = int(covers[reader]), int(synced[reader])
         width = int(record["width"])

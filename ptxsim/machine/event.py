@@ -122,6 +122,7 @@ FLAG_READ = 8  # of ASYNC_ISSUE and ASYNC_WAIT: the operation reads the memory; 
 FLAG_MORE = 32  # of LOAD: more lanes of the instruction whose record is the one before, which read fewer bytes
 ODD_PHASE = 62  # the bit of an mbarrier's address that says that the number of its phase is odd
 LANE_SHIFT = 8  # from this bit on: the lane whose bulk copy it is
+FLAG_EACH = LANES << LANE_SHIFT  # in place of a lane: what each lane does is its own
 FLAG_ISSUED, FLAG_LANDED = 8, 16  # of MBARRIER_ARRIVE: copies of the lanes will arrive when they land; they have
 FLAG_CORE = 4  # of both: it is the tensor core that will, or has
 # Of shared memory that a tensor copy reads (ASYNC_READ) or writes (ASYNC_WRITE): the swizzle from this bit on, 0 none to 3 128B; or that

@@ -14,15 +14,16 @@ import numpy as np
 
 from ptxsim.jit.export import address_of, view
 from ptxsim.jit.record import I64, Record, record
+from ptxsim.jit.vectors import different
 from ptxsim.lanes import LANES
 from ptxsim.machine.bulk_bytes import LONGS, WORDS, call_refuse
 from ptxsim.machine.bulk_records import BulkCopies, BulkCopy
 from ptxsim.machine.event import (
     FLAG_ASYNC_PROXY,
+    FLAG_EACH,
     FLAG_ISSUED,
     FLAG_LANDED,
     FLAG_STRONG,
-    LANE_SHIFT,
     ODD_PHASE,
     Event,
     Space,
@@ -81,9 +82,7 @@ def begin_work(stream: Stream, copies: BulkCopies, copy: BulkCopy) -> None:
     if work.operation == ARRIVE:
         tell(stream, copy, work, Event.MBARRIER_ARRIVE, FLAG_ISSUED, work.lanes)
         return
-    for lane in range(LANES):
-        if work.lanes >> lane & 1 != 0:
-            tell(stream, copy, work, Event.ASYNC_ISSUE, FLAG_ASYNC_PROXY | lane << LANE_SHIFT, 1 << lane)
+    tell_issue(stream, copy, work)
     tell_arrivals(stream, copy, work, FLAG_ISSUED)
 
 
@@ -163,6 +162,19 @@ def number_of(op: str, t: ScalarType) -> int:
 
 
 # ---- what observers and checks hear of ------------------------------------------------------------------------------------
+
+
+def tell_issue(stream: Stream, copy: BulkCopy, work: LaneWork) -> None:
+    """Record that lanes will write: where stores share a place, one after the other, since one is not in order with the next."""
+    names, flags = np.zeros(LANES, np.uint64), FLAG_ASYNC_PROXY | FLAG_EACH
+    for lane in range(LANES):
+        names[lane] = work.names[lane]
+    if work.operation != STORE or different(names, work.lanes, 0) == work.lanes.bit_count():
+        tell(stream, copy, work, Event.ASYNC_ISSUE, flags, work.lanes)
+        return
+    for lane in range(LANES):
+        if work.lanes >> lane & 1 != 0:
+            tell(stream, copy, work, Event.ASYNC_ISSUE, flags, 1 << lane)
 
 
 def tell_landed(stream: Stream, copy: BulkCopy, work: LaneWork) -> None:

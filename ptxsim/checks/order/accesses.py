@@ -22,6 +22,7 @@ from ptxsim.jit.body import Array
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import (
     FLAG_ASYNC_PROXY,
+    FLAG_EACH,
     FLAG_MIXED,
     FLAG_READ,
     FLAG_TENSORMAP,
@@ -63,7 +64,7 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
         if by_proxy and not bits & WARPGROUP:
             together = 1 + (flags >> LANE_SHIFT)
     elif event == Event.ASYNC_ISSUE and not flags & FLAG_READ:
-        how, together = WRITES | COPIES, 1 + (flags >> LANE_SHIFT) if by_proxy else 0
+        how, together = WRITES | COPIES, 1 + (flags >> LANE_SHIFT) if by_proxy and not flags & FLAG_EACH else 0
         if bits & REDUCES:  # what it adds to is to be there
             how |= READS
     elif event == Event.ASYNC_WAIT and not by_proxy:

@@ -185,7 +185,7 @@ def touch(
                 if bits & REDUCES and 0 <= writer < copied and written > start:
                     keep_store(o, slot, row, one, reads[cell], home, start)
                 one["written"], one["site"], one["last"] = now, site, now
-                if together > 0:
+                if bits & LATER:
                     one["writer"], one["updater"] = in_flight(o), me
                     note_landing(o, slot, line, in_flight(o), width == 1 << LINE_BITS)
                 else:
