@@ -93,3 +93,12 @@ def completed(o: Order, slot: int, lane: int) -> int:
         place = column - int(o.n[COPIED])
         o.landed[slot, landing & 1, place] = o.n[NOW]
     return column
+
+
+def landing_in(o: Order, slot: int, lanes: int) -> int:
+    """The column of what lands for all of some lanes; NONE if there are several."""
+    column = completed(o, slot, lowest(lanes))
+    for lane in range(LANES):
+        if lanes >> lane & 1 and o.landing[slot, lane] != o.landing[slot, lowest(lanes)]:
+            return NONE
+    return column

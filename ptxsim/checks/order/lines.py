@@ -29,13 +29,13 @@ from ptxsim.checks.order.cells import (
     first_cell,
     first_line,
     in_flight,
-    products_of,
     put,
     way_of,
 )
 from ptxsim.checks.order.clocks import first_row, lowest
 from ptxsim.checks.order.global_lines import are_apart, read_global, write_global
 from ptxsim.checks.order.global_updates import update_global
+from ptxsim.checks.order.held import hold, knows_held
 from ptxsim.checks.order.log import are_elsewhere, are_in_place, keep_in_log, make_room, settle
 from ptxsim.checks.order.sites import ACQUIRES, BY_PROXY, LATER, RELEASES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.state import (
@@ -50,7 +50,6 @@ from ptxsim.checks.order.state import (
     NONE,
     NOW,
     PLAIN,
-    PRODUCTS,
     SHIFT,
     UNASKED,
     WARPS,
@@ -66,7 +65,6 @@ from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MIXED, FLAG_UNCHANGED, E
 from ptxsim.machine.memory import RANK_SHIFT
 
 UNKNOWN, PARTLY, WHOLLY = range(3)
-HALF_BITS, HALF = 16, 0xFFFF  # of `held`, for each of two warpgroups: its number in the cluster, plus one
 
 
 def is_in_order(
@@ -119,7 +117,7 @@ def is_in_order(
         return True
     found = WHOLLY
     if how != READS or not take_known_lines(o, slot, warp, row, record):
-        found = take_lines(o, slot, warp, row, record, how)
+        found = take_lines(o, slot, warp, row, record, how, 0)
     if found == UNKNOWN or (found == PARTLY and not is_written(o, slot, record)):
         return False
     if not how & READS:
@@ -223,8 +221,9 @@ def take_known_lines(o: Order, slot: int, warp: int, row: int, record: Array) ->
     return True
 
 
-def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int) -> int:
-    """Note at its lines what an access does (cells.READS and so on; who reads and writes updates strongly, as all do).
+def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int, reader: int) -> int:
+    """Note at its lines what an access does (cells.READS and so on; who reads and writes updates strongly, as all do). reader: the column of
+    what has read that is no warp, or 0.
 
     UNKNOWN where something has been done to one that the warp may not know; for reads, else, whether all of them have been written,
     as far as they ask.
@@ -232,9 +231,7 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
     start, now, floor, era = int(o.start[slot]), int(o.n[NOW]), int(o.floor[row]), int(o.cluster[slot]) + 1
     rest, found, way, bits = int(record["mask"]), WHOLLY, warp % LANES, int(o.sites[record["site"]])
     updates = how == READS | WRITES
-    starts = int(record["addresses"][lowest(rest)]) | int(record["width"])  # a copy's rows lie side by side
-    is_whole = starts & (1 << LINE_BITS) - 1 == 0
-    group = products_of(o, warp) - int(o.n[PRODUCTS]) + 1 if bits & WARPGROUP else 0
+    is_whole = how & COPIES != 0 and fills_lines(o, record)
     # Up to when the row knows what its warp has done, and what it has read; whether granules show that each lane may meet what has been written.
     own, own_reads, may_meet, is_by_lanes = int(o.own[row]), int(o.own[row]), False, False
     if record["event"] == Event.STORE or record["event"] == Event.LOAD:
@@ -270,11 +267,9 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
                 if how & STAYS and max(one["written"], one["updated"], one["landed"]) > start:
                     return UNKNOWN
             if how & WRITES:
-                if one["source"] == era:
+                if one["source"] == era or not knows_held(o, row, at, start):
                     return UNKNOWN
                 if one["read"] > floor:
-                    if not knows_products(o, row, at):
-                        return UNKNOWN
                     if not knows_warps(o, warp, row, o.warps[at], LANES, own_reads):
                         if own_reads != now and is_by_lanes and are_in_place(o, slot, row, record):
                             own_reads = now
@@ -291,38 +286,14 @@ def take_lines(o: Order, slot: int, warp: int, row: int, record: Array, how: int
                 one["written"], o.warps[at, way] = now, now
             elif not how & FETCHES:
                 one["read"] = now
-                if group == 0:
+                if reader == 0:
                     o.warps[at, LANES + way] = now
-                elif not hold(one, group, now):
-                    one["others"] = now
+                else:
+                    hold(o, one, reader, era)
             if how & READS and not how & OVER and one["full"] != era:
                 if found == PARTLY or not fill(o, slot, at):
                     found = PARTLY
     return found
-
-
-def hold(one: Array, group: int, now: int) -> bool:
-    """Remember at a line that a product of a warpgroup has read it; false if there is no room."""
-    first, second = int(one["held"]) & HALF, int(one["held"]) >> HALF_BITS
-    if first == 0 or first == group:
-        one["held"], one["first"] = second << HALF_BITS | group, now
-    elif second == 0 or second == group:
-        one["held"], one["second"] = group << HALF_BITS | first, now
-    else:
-        return False
-    return True
-
-
-def knows_products(o: Order, row: int, at: int) -> bool:
-    """Whether a row knows of all reads of a line by products, and by others than warps."""
-    one, floor, products = o.lines[at], int(o.floor[row]), int(o.n[PRODUCTS]) - 1
-    if one["others"] > floor:
-        return False
-    group = int(one["held"]) & HALF
-    if group and one["first"] > floor and one["first"] > o.clock[row, products + group]:
-        return False
-    group = int(one["held"]) >> HALF_BITS
-    return not (group and one["second"] > floor and one["second"] > o.clock[row, products + group])
 
 
 def knows_warps(o: Order, warp: int, row: int, times: Array, first: int, own: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.checks.order.by_line import lay_out_around
-from ptxsim.checks.order.cells import ANY, NOBODY, OFFSET, first_cell, row_for, way_of
+from ptxsim.checks.order.cells import ANY, NOBODY, OFFSET, by_copies, first_cell, row_for, way_of
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.state import (
     CTAS,
@@ -46,6 +46,7 @@ def keep_in_log(o: Order, row: int, record: Array, lanes: int, is_anybodys: bool
     mine = o.log_note[at]
     mine["time"], mine["own"] = o.n[NOW], max(o.floor[row], o.own[row])
     mine["lanes"], mine["together"], mine["again"] = lanes, is_anybodys or lanes != 0, 0
+    mine["copier"] = 0
     mine["late"] = late
     if is_anybodys and lanes == 0:
         supersede(o, at)
@@ -181,7 +182,7 @@ def work_off(o: Order) -> None:
         rank = int(o.place[record["cta"]]) - slot * ctas
         addresses, warp = record["addresses"], rank * int(o.n[WARPS]) + int(record["warp"])
         updates = Event.STORE < record["event"] <= Event.REDUCE
-        alike, row = 0, row_for(o, slot, warp, ANY)
+        alike, row, who = 0, row_for(o, slot, warp, ANY), by_copies(int(kept["copier"])) if kept["copier"] else warp
         for lane in range(LANES):
             if mask >> lane & 1:
                 address, alike = int(addresses[lane]), alike | 1 << lane
@@ -212,7 +213,7 @@ def work_off(o: Order) -> None:
                         accesses = o.updates[cell]
                     way = way_of(o, slot, rank, warp, row, accesses, owner, since)
                     if way != NONE:
-                        note_logged(accesses[way], warp, now, mine, site, max(since, own))
+                        note_logged(accesses[way], who, now, mine, site, max(since, own))
     o.n[LOGGED], o.n[LOGGED_APART], o.n[NOTED], o.n[LOG_FROM] = 0, 0, 0, o.n[NOW]
 
 

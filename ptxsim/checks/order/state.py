@@ -95,9 +95,9 @@ UNTOLD = -3  # in place of a column: the cluster has handed on what it did when 
 CELL = record(("writer", "i4"), ("written", "i4"), ("site", "i4"), ("last", "i4"), ("update", "i4"), ("updater", "i4"))
 # A line of 128 bytes: when any of its granules was last written, read, and written by a copy of the async proxy. full: the cluster,
 # plus one, in whose time all have been written; low: the column of the copies that have landed there in the time of the cluster before
-# `high`, NONE if there are several; source: the cluster, plus one, in whose time copies that complete on mbarriers have read there;
+# `high`, NONE if there are several; source: the cluster, plus one, in whose time copies that complete on mbarriers have read there of which `held` says nothing;
 # updated: when it was last updated strongly. In shared memory `read` is the latest of: when warps have read it (Order.warps), when
-# products of the two warpgroups `held` have (first, second), and others. In global memory full is how often it has been read, low and
+# the two that are `held` have (first, second; see held), and others. In global memory full is how often it has been read, low and
 # high are the clusters that stand for its readers (see far.see_reader), and others is when it was last written otherwise than by
 # strong updates that are in each other's scope.
 # wrote: when one record wrote all of its granules, who have not been told (see by_line), 0 if there is none: the granule of byte b has
@@ -119,8 +119,15 @@ PUBLISHED = record(("fenced", "i4"), ("before", "i4"), ("synced", "i4"), ("cover
 ACCESS = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"))
 # Of a read in the log: when it was, and what its warp knew of itself; together: `lanes` of the warp read it all, or none that is
 # known; else each lane reads for itself. again: a later one of the log says the same. late: it has not been noted at its lines.
+# copier: the column of the copy that has read it, 0 if a warp has.
 LOGGED_READ = record(
-    ("time", "i4"), ("own", "i4"), ("lanes", "u4"), ("together", "i4"), ("again", "i4"), ("late", "i4")
+    ("time", "i4"),
+    ("own", "i4"),
+    ("lanes", "u4"),
+    ("together", "i4"),
+    ("again", "i4"),
+    ("late", "i4"),
+    ("copier", "i4"),
 )
 # Of some cells of tensor memory: which warp last used them, when, with which lanes, where, and whether by the tensor core.
 USE = record(("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("site", "i4"), ("core", "i4"))

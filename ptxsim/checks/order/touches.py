@@ -38,7 +38,7 @@ from ptxsim.checks.order.cells import (
     tell,
     warp_of,
 )
-from ptxsim.checks.order.completions import completed
+from ptxsim.checks.order.completions import completed, landing_in
 from ptxsim.checks.order.lines import note_landing, reads_alone
 from ptxsim.checks.order.log import settle
 from ptxsim.checks.order.proxies import is_published
@@ -87,7 +87,9 @@ def touch(
     stays, changes = how & STAYS != 0, how & WRITES != 0 and how & STAYS == 0
     is_update, is_agreed = bits & STRONG != 0 and how & WRITES != 0, agrees(o, bits, is_global)
     notes_read = not changes and not how & FETCHES
-    copier = 0 if copier == NONE else copier
+    column = 0  # of a copy that has read
+    if how & OVER and bits & LATER:
+        column = completed(o, slot, max(copier, 0))
     if notes_read and not is_global:
         o.n[LOG_FROM] = now
     said, last, is_again, known, place, to_line, far = 0, -1, False, NONE, 0, LINE_BITS - shift, 0
@@ -143,7 +145,7 @@ def touch(
             if (
                 (one["update"] > floor and not is_agreed)
                 or (written <= start and not is_global)
-                or (changes and not is_global and line["source"] == o.cluster[slot] + 1)
+                or (changes and not is_global and (line["held"] != 0 or line["source"] == o.cluster[slot] + 1))
             ):
                 calm = False
             elif changes and calm and line["read"] > floor:
@@ -224,8 +226,8 @@ def touch(
                     note_lane(
                         o, slot, warp, lane, row, base_warp, reads[cell], way, home, floor, site, max(start, written)
                     )
-                if how & OVER and bits & LATER and way != NONE:
-                    reads[cell, way]["warp"] = by_copies(completed(o, slot, copier))
+                if column != 0 and way != NONE:
+                    reads[cell, way]["warp"] = by_copies(column)
                     line["source"] = o.cluster[slot] + 1
 
 
@@ -299,8 +301,9 @@ def land(o: Order, slot: int, warp: int, record: Array, by_lane: bool, copier: i
     addresses, mask, width, site = record["addresses"], int(record["mask"]), int(record["width"]), int(record["site"])
     if by_lane:
         settle(o, slot, addresses, mask, width)
-    if (by_lane or copier != NONE) and fills_lines(o, record):
-        land_lines(o, slot, warp, record, by_lane, copier)
+    shared = warp * LANES if by_lane else landing_in(o, slot, mask if copier == NONE else 1 << copier)
+    if shared != NONE and fills_lines(o, record):
+        land_lines(o, slot, warp, record, by_lane, shared)
         return
     lay_out_under(o, slot, addresses, mask, width)
     now, to_line, known, writer, is_whole = int(o.n[NOW]), LINE_BITS - int(o.n[SHIFT]), NONE, 0, width == 1 << LINE_BITS
@@ -308,7 +311,7 @@ def land(o: Order, slot: int, warp: int, record: Array, by_lane: bool, copier: i
         if mask >> lane & 1:
             address = int(addresses[lane])
             start, end = cell_of(o, slot, address), end_of(o, slot, address, width)
-            column = warp * LANES + lane if by_lane else completed(o, slot, lane if copier == NONE else copier)
+            column = shared + lane if by_lane else completed(o, slot, lane) if shared == NONE else shared
             if column != writer:
                 writer, known = column, NONE
             for cell in range(start, end):
@@ -323,12 +326,9 @@ def land(o: Order, slot: int, warp: int, record: Array, by_lane: bool, copier: i
                         note_landing(o, slot, line, writer, is_whole)
 
 
-def land_lines(o: Order, slot: int, warp: int, record: Array, by_lane: bool, copier: int) -> None:
-    """The same of whole lines."""
-    mask, addresses, width, now = int(record["mask"]), record["addresses"], int(record["width"]), int(o.n[NOW])
-    writer, lane = warp * LANES, 0
-    if not by_lane:
-        writer = completed(o, slot, copier)
+def land_lines(o: Order, slot: int, warp: int, record: Array, by_lane: bool, writer: int) -> None:
+    """The same of whole lines; writer: the column of the copy, or of the warp's first lane."""
+    mask, addresses, width, now, lane = int(record["mask"]), record["addresses"], int(record["width"]), int(o.n[NOW]), 0
     write_lines(o, slot, record, writer, 1 if by_lane else 0)
     while lane < LANES:
         at = line_of(o, slot, int(addresses[lane])) if mask >> lane & 1 else NONE
@@ -337,5 +337,5 @@ def land_lines(o: Order, slot: int, warp: int, record: Array, by_lane: bool, cop
             if by_lane:
                 line["written"], o.warps[at, warp % LANES] = now, now
             else:
-                note_landing(o, slot, line, writer, width == 1 << LINE_BITS)
+                note_landing(o, slot, line, writer, True)
         lane += (1 << LINE_BITS) // width
