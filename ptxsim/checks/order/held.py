@@ -5,24 +5,30 @@ A line has room for two of them, by their columns of clocks.
 
 from __future__ import annotations
 
-from ptxsim.checks.order.state import COPIED, NOW, PRODUCTS, UNITS, Order
+from ptxsim.checks.order.state import COPIED, INITS, NOW, PRODUCTS, UNITS, Order
 from ptxsim.jit.body import Array
 
 HALF_BITS, HALF = 16, 0xFFFF  # of a line's `held`, for each of two: its column, from COPIED on, plus one; 0 for none
 
 
 def hold(o: Order, one: Array, column: int, era: int) -> None:
-    """Remember at a line that what has a column has read it, in an era; where there is no room, that the line cannot tell."""
+    """Remember at a line that what has a column has read it, in an era, or that a copy reads it (the column of those in flight); where
+    there is no room, that the line cannot tell."""
     first, second = int(one["held"]) & HALF, int(one["held"]) >> HALF_BITS
-    reader, now = column - int(o.n[COPIED]) + 1, int(o.n[NOW])
+    reader, now, flying = column - int(o.n[COPIED]) + 1, int(o.n[NOW]), int(o.n[INITS] - o.n[COPIED])
+    if reader == flying and flying in (first, second):
+        one["source"] = era  # one of them will be over first
+    elif column < o.n[INITS]:  # it is over
+        first, second = 0 if first == flying else first, 0 if second == flying else second
     if first == 0 or first == reader:
-        one["held"], one["first"] = second << HALF_BITS | reader, now
+        first, one["first"] = reader, now
     elif second == 0 or second == reader:
-        one["held"], one["second"] = reader << HALF_BITS | first, now
+        second, one["second"] = reader, now
     elif is_product(o, column):
         one["others"] = now
     else:
         one["source"] = era
+    one["held"] = second << HALF_BITS | first
 
 
 def is_product(o: Order, column: int) -> bool:

@@ -78,9 +78,9 @@ def fetch(o: Order, slot: int, warp: int, record: Array) -> bool:
 
 def send(o: Order, slot: int, warp: int, record: Array, lane: int) -> bool:
     """A bulk copy of a lane begins to read."""
-    row = row_for(o, slot, warp, lane)
+    row, reader = row_for(o, slot, warp, lane), in_flight(o) if o.sites[record["site"]] & LATER else 0
     make_room(o, slot)
-    found = take_lines(o, slot, warp, row, record, READS, 0)
+    found = take_lines(o, slot, warp, row, record, READS, reader)
     if found == UNKNOWN or (found == PARTLY and not is_written(o, slot, record)):
         return False
     keep_in_log(o, row, record, 1 << lane, False, False)
