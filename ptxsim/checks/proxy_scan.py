@@ -164,7 +164,7 @@ def scan(
             if is_read or is_write:
                 clock[2] = clock[0]
             continue
-        if record["space"] != Space.SHARED:
+        if record["space"] != Space.SHARED or event > Event.ASYNC_WAIT:  # what is done at mbarriers is no access
             continue
         bulk = (flags & FLAG_ASYNC_PROXY) != 0
         if is_read or is_write or (event == Event.ASYNC_WRITE and not bulk):

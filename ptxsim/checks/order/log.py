@@ -48,7 +48,7 @@ def keep_in_log(o: Order, row: int, record: Array, lanes: int, is_anybodys: bool
     mine["lanes"], mine["together"], mine["again"] = lanes, is_anybodys or lanes != 0, 0
     mine["copier"] = 0
     mine["late"] = late
-    if is_anybodys and lanes == 0:
+    if mine["together"] and lanes & lanes - 1 == 0:
         supersede(o, at)
     if not late and o.n[NOTED] == at:
         o.n[NOTED] = at + 1
@@ -74,11 +74,13 @@ def note_lines(o: Order) -> None:
 
 
 def supersede(o: Order, at: int) -> None:
-    """What a product has read: a loop reads the same tiles again and again, of which only the last time counts."""
+    """What a product or a copy has read: a loop reads the same tiles again and again, of which only the last time counts; what a
+    copy has read takes the place of that it has begun to."""
     mine = o.log[at]
-    place = (int(mine["addresses"][0]) >> 4) * 31 + int(mine["warp"]) & len(o.log_last) - 1
+    place = (int(mine["addresses"][0]) >> 4) * 31 + int(mine["warp"]) + int(mine["cta"]) * 97 & len(o.log_last) - 1
     last = int(o.log_last[place])
-    if last < o.n[LOGGED] and o.log_note[last]["lanes"] == 0 and o.log_note[last]["together"]:
+    lanes = min(o.log_note[at]["lanes"], o.log_note[last]["lanes"])  # of a copy's, one lane of one and the same warp
+    if last < o.n[LOGGED] and lanes == 0 and o.log_note[last]["together"]:
         if is_same(mine, o.log[last]):
             o.log_note[last]["again"] = 1
     o.log_last[place] = at
