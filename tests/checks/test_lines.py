@@ -9,14 +9,24 @@ from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.order.checker import OrderChecker
 from ptxsim.checks.order.scan import scan
 from ptxsim.checks.order.state import PLAIN
-from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, FLAG_UNCHANGED, LANE_SHIFT, RECORD, Event, Space
+from ptxsim.machine.event import (
+    FLAG_ASYNC_PROXY,
+    FLAG_EACH,
+    FLAG_ISSUED,
+    FLAG_READ,
+    FLAG_UNCHANGED,
+    LANE_SHIFT,
+    RECORD,
+    Event,
+    Space,
+)
 from ptxsim.machine.memory import RANK_SHIFT
 
 WARPS, BYTES = 3, 1024
 STRONG_CTA, TOGETHER, ATOMIC, BULK = 1 | 2 | 4, 64, 1 | 2 << 4 | 1024 | 512, 65536
 BITS = (0, 0, STRONG_CTA, TOGETHER, 0, ATOMIC, BULK)  # by site
-PLAIN_ACCESS, PRODUCT, CP_ASYNC, COPY, BULK_STORE, AT_MBARRIER = range(6)
-ASYNC_BITS = (0, 128, 256, 2048, 0, 1 | 2 | 4 | 1 << 4)  # of these sites
+PLAIN_ACCESS, PRODUCT, CP_ASYNC, COPY, BULK_STORE, AT_MBARRIER, SEND, LANE_STORES = range(8)
+ASYNC_BITS = (0, 128, 256, 2048, 0, 1 | 2 | 4 | 1 << 4, 2048, 1 | 2048 | 1 << 4)  # of these sites
 GROUPS = 2  # warpgroups
 LANE = np.arange(32, dtype=np.uint64)
 
@@ -186,7 +196,7 @@ class Pipeline(Run):
 
     def step(self):
         choose, group = self.random.choice, int(self.random.choice(GROUPS))
-        match choose(9):
+        match choose(12):
             case 0:
                 self.reading.append((4 * group + int(choose(4)), self.tile(), PRODUCT, FLAG_ASYNC_PROXY))
                 warp, tile, site, flags = self.reading[-1]
@@ -203,7 +213,9 @@ class Pipeline(Run):
                 self.flight(self.copies[-1][0], Event.ASYNC_ISSUE, *self.copies[-1][1:])
             case 3 if self.copies:
                 warp, tile, site, flags = self.copies.pop(0)
-                if site == BULK_STORE:
+                if site in (SEND, LANE_STORES):
+                    self.land(warp, tile, site, flags)
+                elif site == BULK_STORE:
                     self.flight(warp, Event.ASYNC_READ, tile, site, flags)
                     self.reading.append((warp, tile, site, flags))
                 else:
@@ -227,6 +239,26 @@ class Pipeline(Run):
             case 6:
                 tile = self.tile()
                 self.flight(4 * group + int(choose(4)), choose([Event.LOAD, Event.STORE]), tile, PLAIN_ACCESS)
+            case 9:
+                flags = FLAG_ASYNC_PROXY | int(choose([0, 0, 5])) << LANE_SHIFT
+                source, target = self.tile(), self.tile()
+                source = (
+                    source[0] & np.uint64((1 << RANK_SHIFT) - 1) | np.uint64(self.rank << RANK_SHIFT),
+                    *source[1:],
+                )
+                self.copies.append((4 * group, (source, target), SEND, flags))
+                self.flight(4 * group, Event.ASYNC_READ, source, SEND, flags)
+                self.flight(4 * group, Event.ASYNC_ISSUE, source, SEND, flags | FLAG_READ)
+                self.flight(4 * group, Event.ASYNC_ISSUE, target, SEND, flags)
+                self.at_mbarrier(4 * group, SEND, flags | FLAG_ISSUED, 1 << (flags >> LANE_SHIFT))
+            case 10:
+                warp, width = int(choose(4 * GROUPS)), int(choose([4, 16]))
+                start, rank = 128 * int(choose(BYTES // 128 // 2)), int(choose(self.ctas))
+                tile = start + LANE * width + np.uint64(rank << RANK_SHIFT), int(choose([0xFFFFFFFF, 0xFF])), width
+                flags = FLAG_ASYNC_PROXY | FLAG_EACH
+                self.copies.append((warp, tile, LANE_STORES, flags))
+                self.flight(warp, Event.ASYNC_ISSUE, tile, LANE_STORES, flags)
+                self.at_mbarrier(warp, LANE_STORES, FLAG_ASYNC_PROXY | FLAG_ISSUED, tile[1])
             case _ if self.random.random() < self.care / 2:
                 self.barrier()
             case _ if self.random.random() < self.care:
@@ -234,6 +266,25 @@ class Pipeline(Run):
                 mask = int(choose([0xFFFFFFFF, 1]))
                 event = choose([Event.MBARRIER_ARRIVE, Event.MBARRIER_WAIT])
                 self.add(int(choose(4 * GROUPS)), int(event), place, mask, AT_MBARRIER, Space.SHARED, 8)
+
+    def at_mbarrier(self, warp: int, site: int, flags: int, mask: int):
+        """Copies will complete, or complete, on an mbarrier; those of lanes now and then on two."""
+        place = np.full(32, (self.rank << RANK_SHIFT) + int(self.random.choice(2)) * 8, np.uint64)
+        place[:16] += np.uint64(16 * (self.random.random() < 0.2))
+        self.add(warp, int(Event.MBARRIER_ARRIVE), place, mask, site, Space.SHARED, 8, flags)
+
+    def land(self, warp: int, tile: tuple, site: int, flags: int):
+        """What goes to the memory of another CTA, or of the own, is there."""
+        if site == LANE_STORES:
+            self.at_mbarrier(warp, site, FLAG_ASYNC_PROXY, tile[1])
+            self.flight(warp, Event.ASYNC_WRITE, tile, site)
+            self.flight(warp, Event.ASYNC_WAIT, tile, site, FLAG_ASYNC_PROXY)
+            return
+        source, target = tile
+        self.at_mbarrier(warp, site, FLAG_ASYNC_PROXY, 1 << (flags >> LANE_SHIFT))
+        self.flight(warp, Event.ASYNC_WRITE, target, site, flags)
+        self.flight(warp, Event.ASYNC_WAIT, source, site, flags | FLAG_READ)
+        self.flight(warp, Event.ASYNC_WAIT, target, site, flags)
 
     def barrier(self):
         for event in (Event.ARRIVE, Event.LEAVE):

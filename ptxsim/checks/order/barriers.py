@@ -21,10 +21,9 @@ from ptxsim.checks.order.clocks import (
     waiting_row,
 )
 from ptxsim.checks.order.edges import acquire_row, waiting_for
-from ptxsim.checks.order.log import work_off_apart
+from ptxsim.checks.order.log import drop_known, work_off_apart
 from ptxsim.checks.order.proxies import waited
 from ptxsim.checks.order.sites import VOTES
-from ptxsim.checks.order.slots import drop
 from ptxsim.checks.order.state import (
     BARRIERS,
     COVERED,
@@ -134,7 +133,7 @@ def settle(o: Order, slot: int, number: int) -> None:
         work_off_apart(o)
     else:
         fill(o.clock[row], 0, int(o.n[CTAS] * o.n[WARPS]) * LANES, int(o.n[NOW]))
-        drop(o, slot)
+        drop_known(o, slot)
 
 
 def pass_on(o: Order, row: int, source: int) -> None:
@@ -220,7 +219,7 @@ def leave(o: Order, slot: int, warp: int, lanes: int, number: int, is_whole: boo
         fill(o.clock[row], int(first), int(first + o.n[WARPS] * LANES), int(o.n[NOW]))
         if o.n[CTAS] == 1:
             o.floor[row] = o.n[NOW]
-            drop(o, slot)
+            drop_known(o, slot)
     is_cluster = number >= 2 * o.n[CTAS] * BARRIERS
     if o.own[row] == 0:
         settle(o, slot, number)

@@ -225,6 +225,24 @@ def work_off_apart(o: Order) -> None:
         work_off(o)
 
 
+def drop(o: Order, slot: int) -> None:
+    """Nobody asks for what the log says of a slot."""
+    if o.n[LOG_SLOT] == slot:
+        o.n[LOGGED], o.n[LOGGED_APART], o.n[NOTED] = 0, 0, 0
+
+
+def drop_known(o: Order, slot: int) -> None:
+    """All threads of a cluster know what is in the log, unless copies have read there: that those are over no thread has done."""
+    copies = 0
+    if o.n[LOG_SLOT] == slot:
+        for number in range(o.n[LOGGED]):
+            copies += o.log_note[number]["copier"] != 0
+    if copies:
+        work_off(o)
+    else:
+        drop(o, slot)
+
+
 def note_logged(access: Array, warp: int, now: int, lanes: int, site: int, known: int) -> None:
     """An access of lanes of a warp that knew what it had done up to a time itself: what other lanes did later counts as done now."""
     if lanes and access["warp"] == warp and access["time"] > known:

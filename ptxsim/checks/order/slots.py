@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.checks.order.clocks import first_row
+from ptxsim.checks.order.log import drop
 from ptxsim.checks.order.state import (
     AWAITED,
     CHANGED,
@@ -15,11 +16,7 @@ from ptxsim.checks.order.state import (
     GRANULES,
     INITIALIZED,
     LINE_BITS,
-    LOG_SLOT,
-    LOGGED,
-    LOGGED_APART,
     NONE,
-    NOTED,
     NOW,
     OVER,
     PAGE_BITS,
@@ -86,12 +83,6 @@ def begin(o: Order, slot: int, cluster: int) -> None:
     fill(o.waits[slot], 0, len(o.waits[slot]), 0)
     for barrier in range(o.phase.shape[1]):
         o.phase[slot, barrier] = NONE
-
-
-def drop(o: Order, slot: int) -> None:
-    """All threads of a CTA know what is in its log, or it is over."""
-    if o.n[LOG_SLOT] == slot:
-        o.n[LOGGED], o.n[LOGGED_APART], o.n[NOTED] = 0, 0, 0
 
 
 def end(o: Order, slot: int) -> None:
