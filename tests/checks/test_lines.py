@@ -28,6 +28,7 @@ BITS = (0, 0, STRONG_CTA, TOGETHER, 0, ATOMIC, BULK)  # by site
 PLAIN_ACCESS, PRODUCT, CP_ASYNC, COPY, BULK_STORE, AT_MBARRIER, SEND, LANE_STORES = range(8)
 ASYNC_BITS = (0, 128, 256, 2048, 0, 1 | 2 | 4 | 1 << 4, 2048, 1 | 2048 | 1 << 4)  # of these sites
 GROUPS = 2  # warpgroups
+SENDER = 4 * GROUPS  # the warp after them, which does nothing but to send to other CTAs
 LANE = np.arange(32, dtype=np.uint64)
 
 
@@ -180,6 +181,7 @@ class Pipeline(Run):
         self.copies: list[tuple] = []  # that have not landed
         self.landed: list[tuple] = []  # cp.async
         self.waited = [0] * GROUPS  # products
+        self.sent: np.ndarray | None = None  # on which mbarrier the last copy to another CTA has completed
 
     def tile(self) -> tuple[np.ndarray, int, int]:
         """Addresses, a mask, and the width of rows."""
@@ -239,18 +241,20 @@ class Pipeline(Run):
             case 6:
                 tile = self.tile()
                 self.flight(4 * group + int(choose(4)), choose([Event.LOAD, Event.STORE]), tile, PLAIN_ACCESS)
-            case 9:
+            case 9 if all(copy[2] != SEND for copy in self.copies):
+                if self.sent is not None:  # of several copies of a warp, the granules remember the last
+                    self.add(SENDER, int(Event.MBARRIER_WAIT), self.sent, site=AT_MBARRIER, space=Space.SHARED, width=8)
                 flags = FLAG_ASYNC_PROXY | int(choose([0, 0, 5])) << LANE_SHIFT
                 source, target = self.tile(), self.tile()
                 source = (
                     source[0] & np.uint64((1 << RANK_SHIFT) - 1) | np.uint64(self.rank << RANK_SHIFT),
                     *source[1:],
                 )
-                self.copies.append((4 * group, (source, target), SEND, flags))
-                self.flight(4 * group, Event.ASYNC_READ, source, SEND, flags)
-                self.flight(4 * group, Event.ASYNC_ISSUE, source, SEND, flags | FLAG_READ)
-                self.flight(4 * group, Event.ASYNC_ISSUE, target, SEND, flags)
-                self.at_mbarrier(4 * group, SEND, flags | FLAG_ISSUED, 1 << (flags >> LANE_SHIFT))
+                self.copies.append((SENDER, (source, target), SEND, flags))
+                self.flight(SENDER, Event.ASYNC_READ, source, SEND, flags)
+                self.flight(SENDER, Event.ASYNC_ISSUE, source, SEND, flags | FLAG_READ)
+                self.flight(SENDER, Event.ASYNC_ISSUE, target, SEND, flags)
+                self.at_mbarrier(SENDER, SEND, flags | FLAG_ISSUED, 1 << (flags >> LANE_SHIFT))
             case 10:
                 warp, width = int(choose(4 * GROUPS)), int(choose([4, 16]))
                 start, rank = 128 * int(choose(BYTES // 128 // 2)), int(choose(self.ctas))
@@ -267,11 +271,12 @@ class Pipeline(Run):
                 event = choose([Event.MBARRIER_ARRIVE, Event.MBARRIER_WAIT])
                 self.add(int(choose(4 * GROUPS)), int(event), place, mask, AT_MBARRIER, Space.SHARED, 8)
 
-    def at_mbarrier(self, warp: int, site: int, flags: int, mask: int):
+    def at_mbarrier(self, warp: int, site: int, flags: int, mask: int) -> np.ndarray:
         """Copies will complete, or complete, on an mbarrier; those of lanes now and then on two."""
         place = np.full(32, (self.rank << RANK_SHIFT) + int(self.random.choice(2)) * 8, np.uint64)
         place[:16] += np.uint64(16 * (self.random.random() < 0.2))
         self.add(warp, int(Event.MBARRIER_ARRIVE), place, mask, site, Space.SHARED, 8, flags)
+        return place
 
     def land(self, warp: int, tile: tuple, site: int, flags: int):
         """What goes to the memory of another CTA, or of the own, is there."""
@@ -281,14 +286,15 @@ class Pipeline(Run):
             self.flight(warp, Event.ASYNC_WAIT, tile, site, FLAG_ASYNC_PROXY)
             return
         source, target = tile
-        self.at_mbarrier(warp, site, FLAG_ASYNC_PROXY, 1 << (flags >> LANE_SHIFT))
+        place = self.at_mbarrier(warp, site, FLAG_ASYNC_PROXY, 1 << (flags >> LANE_SHIFT))
+        self.sent = np.full(32, place[flags >> LANE_SHIFT], np.uint64)
         self.flight(warp, Event.ASYNC_WRITE, target, site, flags)
         self.flight(warp, Event.ASYNC_WAIT, source, site, flags | FLAG_READ)
         self.flight(warp, Event.ASYNC_WAIT, target, site, flags)
 
     def barrier(self):
         for event in (Event.ARRIVE, Event.LEAVE):
-            for warp in range(4 * GROUPS):
+            for warp in range(SENDER + 1):
                 self.add(warp, event, (0, self.phase))
         self.phase += 1
 
@@ -307,7 +313,7 @@ def test_lines_never_change_the_verdict_about_asynchronous_operations(seed, care
     checkers = []
     for plain in (0, 1):
         homes = Homes((2 * ctas, 1, 1), (ctas, 1, 1))
-        checker = OrderChecker(ASYNC_BITS, 4 * GROUPS * 32, BYTES, homes, initialized=initialized)
+        checker = OrderChecker(ASYNC_BITS, (SENDER + 1) * 32, BYTES, homes, initialized=initialized)
         checker.order.n[PLAIN] = plain
         for batch in np.array_split(records, 3):
             checker.go_over(batch, scan.compiled)
