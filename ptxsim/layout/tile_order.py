@@ -98,14 +98,18 @@ def rows_inside(sources: np.ndarray, fields: Descriptor, shape: Shape) -> int:
 def is_of_other_direction(sources: np.ndarray, fields: Descriptor, shape: Shape) -> bool:
     """Whether a K-major operand is one step of a tile that lies the other way: taken so, units come from even distances, those of a line side by
     side; and it starts where no K-major one would, after lines of the same tile that are no whole number of operands."""
-    found = _came_from(sources, fields, replace(shape, major="MN"))
-    if not _is_even(found) or (found.shape[1] > 1 and int(found[0, 1] - found[0, 0]) != UNIT):
+    other = replace(shape, major="MN")
+    units = places_of(fields, other)[:2, 0] // UNIT
+    if not fields.stride or fields.start < fields.stride or int(units.max()) >= len(sources):
         return False
-    down, before = int(found[1, 0] - found[0, 0]), 0
-    at = fields.start - fields.stride
-    while fields.stride and at >= 0 and int(sources[at // UNIT]) == int(found[0, 0]) - (before + LEAST) * down:
+    first, second = (int(sources[unit]) for unit in units)
+    down, before, at = second - first, 0, fields.start - fields.stride
+    while at >= 0 and int(sources[at // UNIT]) == first - (before + LEAST) * down:
         before, at = before + LEAST, at - fields.stride
-    return before % shape.rows != 0
+    if before % shape.rows == 0 or UNKNOWN in (first, second):
+        return False
+    found = _came_from(sources, fields, other)
+    return _is_even(found) and (found.shape[1] < 2 or int(found[0, 1] - found[0, 0]) == UNIT)
 
 
 @lru_cache(maxsize=256)
