@@ -6,7 +6,7 @@ import ctypes
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 _waiting = False  # in the main thread, within `interruptible`
@@ -73,19 +73,31 @@ class Callbacks:
             self._listens = False
             signal.signal(signal.SIGINT, usual)
 
-    @contextmanager
-    def hearing(self, stop: Callable[[], object]) -> Iterator[None]:
+    def hearing(self, stop: Callable[[], object]) -> Hearing:
         """Within, Ctrl-C calls `stop` and comes out of `check`. As an exception it may arise where a callback begins or ends, outside of
         what keeps it, and ctypes would drop it."""
-        with nullcontext() if self._listens else self.listening():
-            before, self._stop = self._stop, stop
-            try:
-                yield
-            finally:
-                self._stop = before
+        return Hearing(self, stop)
 
     def check(self) -> None:
         """Raise what a function has raised since this was last asked."""
         error, self.error = self.error, None
         if error is not None:
             raise error
+
+
+class Hearing:
+    """See Callbacks.hearing. It is entered each time that machine code is, for some microseconds at times: as a generator it would take as long."""
+
+    def __init__(self, callbacks: Callbacks, stop: Callable[[], object]):
+        self.callbacks, self.stop = callbacks, stop
+        self.listening = None if callbacks._listens else callbacks.listening()
+
+    def __enter__(self) -> None:
+        if self.listening is not None:
+            self.listening.__enter__()
+        self.before, self.callbacks._stop = self.callbacks._stop, self.stop
+
+    def __exit__(self, *raised: Any) -> None:
+        self.callbacks._stop = self.before
+        if self.listening is not None:
+            self.listening.__exit__(*raised)

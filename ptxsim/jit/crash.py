@@ -86,11 +86,10 @@ class CrashHandler:
                 f"Use --engine interpreter (engine='interpreter'), and please report the kernel.\n".encode()
             )
             path = ctypes.create_string_buffer(os.fsencode(mark)) if mark is not None else None
-            known = self._kept[name] = (mark, message, path)
-        _, message, path = known
+            words = ctypes.addressof(message), len(message) - 1, ctypes.addressof(path) if path is not None else 0
+            known = self._kept[name] = (mark, words, message, path)
         with self._lock:
-            self.state[MESSAGE], self.state[LENGTH] = ctypes.addressof(message), len(message) - 1
-            self.state[PATH] = ctypes.addressof(path) if path is not None else 0
+            self.state[MESSAGE], self.state[LENGTH], self.state[PATH] = known[1]
             self.state[INSIDE] += 1
 
     def leave(self) -> None:

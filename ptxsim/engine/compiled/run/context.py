@@ -271,8 +271,13 @@ class NativeContext:
         record.count, record.steps, record.next_due = machine.warp_instructions, machine.steps, machine.next_due
         if stream is not None:
             record.recorded = stream.count
-        with self._guarded():
-            status: int = self.library.enter(self.library.scheduler[function], record.address, warp)
+        crash = self.library.crash
+        crash.enter(self.program.name, self._mark)  # a crash of the process is reported as one of this kernel
+        try:
+            with self.callbacks.hearing(self._end):
+                status: int = self.library.enter(self.library.scheduler[function], record.address, warp)
+        finally:
+            crash.leave()
         machine.warp_instructions, machine.steps = record.count, record.steps
         if stream is not None:
             stream.count = record.recorded
@@ -305,16 +310,6 @@ class NativeContext:
     def _end(self) -> None:
         """Native code is to come back."""
         self.record.end_count = 0
-
-    @contextmanager
-    def _guarded(self) -> Iterator[None]:
-        """Native code runs within: a crash of the process is reported as one of this kernel."""
-        self.library.crash.enter(self.program.name, self._mark)
-        try:
-            with self.callbacks.hearing(self._end):
-                yield
-        finally:
-            self.library.crash.leave()
 
     @cached_property
     def _mark(self) -> Path | None:

@@ -71,6 +71,7 @@ class WholeCtas:
         self.numbers = np.zeros(0, np.int64)  # of the clusters, in the order in which they run
         self.room = ROOM if "cp_async" in families(engine.program) else 0  # copies of cp.async that a warp has room for
         self.order = np.zeros(len(warps), np.int64)
+        self.order_at = self.order.ctypes.data
         self.entered: NativeCluster | None = None  # what the context points to
         self._spare: list[NativeCluster] = []
         self._threads: threads.Threads | None = None
@@ -159,6 +160,7 @@ class NativeCluster:
         self.python: Turns | None = None
         self.is_left = False
         self.memory = aligned(*runner.template.shape)
+        self.memory_at = self.memory.ctypes.data
         self.shared = [cluster.room(self.machine.shared_bytes, rank) for rank in range(count)]
         self.ctas: ctypes.Array[CtaRecord] = (CtaRecord * count)()
         self.local = None
@@ -296,8 +298,8 @@ class NativeCluster:
         """The context is that of this cluster."""
         runner, context = self.runner, self.native.record
         runner.entered = self
-        context.warps, (context.warp_count, context.stride) = self.memory.ctypes.data, self.memory.shape
-        context.order, context.cta_warps = runner.order.ctypes.data, len(self.memory) // len(self.ctas)
+        context.warps, (context.warp_count, context.stride) = self.memory_at, self.memory.shape
+        context.order, context.cta_warps = runner.order_at, len(self.memory) // len(self.ctas)
         context.cursor, context.moved, context.rounds = 0, 0, self.rounds
         context.polled, context.flying = self.polled, self.flying
         context.clusters = self.clusters.address
