@@ -80,17 +80,24 @@ class CrashHandler:
     def enter(self, name: str, mark: Path | None) -> None:
         """Native code of kernel `name` runs from now on; a crash leaves a file at `mark`."""
         known = self._kept.get(name)
-        if known is None or (known[0] is not mark and known[0] != mark):
-            message = ctypes.create_string_buffer(
-                f"\nptxsim: native code of kernel {name} crashed; nothing of this run holds. "
-                f"Use --engine interpreter (engine='interpreter'), and please report the kernel.\n".encode()
-            )
-            path = ctypes.create_string_buffer(os.fsencode(mark)) if mark is not None else None
-            words = ctypes.addressof(message), len(message) - 1, ctypes.addressof(path) if path is not None else 0
-            known = self._kept[name] = (mark, words, message, path)
+        if known is None or known[0] is not mark:
+            if known is None or known[0] != mark:
+                known = self._said(name, mark)
+            known = self._kept[name] = (mark, *known[1:])
         with self._lock:
             self.state[MESSAGE], self.state[LENGTH], self.state[PATH] = known[1]
             self.state[INSIDE] += 1
+
+    @staticmethod
+    def _said(name: str, mark: Path | None) -> tuple[Any, ...]:
+        """What is said of a kernel: the mark, words for the state, and what these point to."""
+        message = ctypes.create_string_buffer(
+            f"\nptxsim: native code of kernel {name} crashed; nothing of this run holds. "
+            f"Use --engine interpreter (engine='interpreter'), and please report the kernel.\n".encode()
+        )
+        path = ctypes.create_string_buffer(os.fsencode(mark)) if mark is not None else None
+        words = ctypes.addressof(message), len(message) - 1, ctypes.addressof(path) if path is not None else 0
+        return mark, words, message, path
 
     def leave(self) -> None:
         """Native code has come back."""
