@@ -3,6 +3,7 @@
     python tools/bench/checked.py [LAUNCH...] [--banks] [--folders DIR...] [--rounds N]
 
 Processor time on one core, warm, medians; ratios are of the same run.
+After a change to ptxsim the first process has code for the checks that was made quickly, and takes half as long again: run it twice.
 """
 
 from __future__ import annotations
