@@ -8,8 +8,8 @@ import pytest
 from ptxsim.profile.lowering.machine_code import Kind
 from ptxsim.profile.model.encode import OP, parameters
 from ptxsim.profile.model.figures import H100, H200
-from ptxsim.profile.model.replay_state import SUB_CORE
-from ptxsim.profile.model.replay_units import read_registers
+from ptxsim.profile.model.replay_state import SUB_CORE, WARP
+from ptxsim.profile.model.replay_units import read_registers, stores_on
 from ptxsim.profile.sass.listing import Instruction
 from ptxsim.profile.sass.translate import bank_reads, translated
 from tests.profile.kernels import kernel
@@ -52,9 +52,9 @@ def test_what_is_kept_for_reuse_is_gone_after_another_warp(other, per_instructio
 @pytest.mark.parametrize(
     "name, operands, stall, cost",
     [
-        ("IMAD.HI.U32", "R0, R5, R0, RZ", 6, None),
-        ("IMAD.HI.U32", "R0, R0, -0x61c88647, RZ", 8, 5.5),
-        ("IMAD.WIDE.U32", "R2, R5, 0x4, R2", 6, None),
+        ("IMAD.HI.U32", "R0, R5, R0, RZ", 4, None),
+        ("IMAD.HI.U32", "R0, R0, -0x61c88647, RZ", 6, 5.5),
+        ("IMAD.WIDE.U32", "R2, R5, 0x4, R2", 4, None),
         ("IMAD", "R0, R0, 0x3, RZ", 2, None),
     ],
 )
@@ -112,3 +112,25 @@ def test_a_multiplication_of_double_width_keeps_others_out_of_the_alu(monkeypatc
 
     wide = "mul.wide.u32 %d1, %r1, %r0; cvt.u32.u64 %r1, %d1;"
     assert cycles(wide) - cycles("mul.lo.u32 %r1, %r1, %r0;") > 0.6 * 8 * 64 * 2.5
+
+
+def test_an_instruction_of_the_xu_takes_half_of_the_fma_pipe():
+    """After 16 products of f32 an ex2 takes 3.5 cycles, not 1 (tools/data/bursts/special.tsv)."""
+
+    def cycles(special: str) -> int:
+        sums = "".join(f"fma.rn.f32 %f{k % 8}, %f{k % 8}, 0f3F000000, 0f3F000000;" for k in range(16))
+        body = "ld.param.u64 %d0, [place]; mov.u32 %r0, %tid.x; cvt.rn.f32.u32 %f9, %r0;" + f"{special} {sums}" * 32
+        text = body + "".join(f"add.f32 %f9, %f9, %f{k};" for k in range(8)) + "st.global.f32 [%d0], %f9;"
+        return kernel(text).launch(1, 1024, [np.zeros(64, np.float32), 0], profile=True, checks="none").cycles.cycles
+
+    assert (cycles("ex2.approx.ftz.f32 %f9, %f9;") - cycles("")) / (8 * 32) == pytest.approx(3.5, abs=0.5)
+
+
+@pytest.mark.parametrize("since, stored, stall, goes_on", [(4, 1, 1, True), (0, 1, 1, False), (4, 0, 1, False), (4, 1, 0, False)])  # fmt: skip
+def test_a_warp_that_stored_last_stores_on_if_it_has_issued_anything_since(since, stored, stall, goes_on):
+    """Which the lowering, whose instructions have no stall count, cannot tell (tools/data/accesses.tsv)."""
+    p, m = parameters(H200, 132, 132, 1 << 16, 0.0, 34.0).view(np.recarray)[0], Replay(0, 0, 0, 0)
+    m.warps = np.zeros(2, WARP).view(np.recarray)
+    m.ops["stores"], m.ops["stall"], m.subs[0].stored = True, stall, stored
+    m.warps[1].access, m.warps[1].issued = p.global_warp, since
+    assert stores_on(m, p, 0, 1) == goes_on

@@ -93,6 +93,7 @@ class Figures:
     unified_bytes: int = 256 * 1024  # L1 and shared memory together
     cross_pipe: float = 1  # extra latency from the ALU to the FMA pipe and back
     double_width_alu: float = 2.5  # cycles of the ALU that a multiplication of double width keeps others out of
+    special_lite: float = 7  # the same of half of the FMA pipe by an instruction of the XU (tools/data/bursts)
     guard_latency: float = 13  # from a predicate to the branch or instruction it guards
     fall_through: float = 5  # from a branch not taken to the next issue, as the assembler's stall counts have it
     jump: float = 4  # more from the last instruction before a branch taken back

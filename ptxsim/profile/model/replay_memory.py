@@ -202,6 +202,7 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
                 own, partly = 0.0, m.entries[q].need < 32 * sectors_of(m, q)
                 for k in range(m.entries[q].first, m.entries[q].first + m.entries[q].count):
                     own += words * write_cost(p, bits(m.lines[k] & 15), partly)
+                m.subs[s].stored = w
                 begin = max(begin, m.free[Unit.WRITES] - p.store_queue * own / max(1, m.entries[q].count * words))
             m.pipes[s, Pipe.LSU] = begin + max(p.shared_issue if what == SHARED else p.global_issue, 2 * cycles)
             m.warps[w].access = now + (p.shared_issue if what == SHARED else p.global_warp)

@@ -96,7 +96,7 @@ SUB_CORE = record(
         ("issue", "f8"),  # free from then on
         ("dirty", "?"),  # it has to choose again
         ("warp", "i4"), ("time", "f8"),  # chosen, and when it issues
-        ("last", "i4"),  # issued last
+        ("last", "i4"), ("stored", "i4"),  # issued last; stored to global memory last
         ("even", "f8"), ("odd", "f8"),  # until when each bank of registers is being read
     )  # fmt: skip
 # Of L1. Of its sectors, those that stores have written in part, and that hold nothing else.

@@ -36,6 +36,13 @@ def free_from(m: Machine, p: Any, s: int, pipe: int) -> float:
     return float(m.pipes[s, pipe])
 
 
+def stores_on(m: Machine, p: Any, s: int, w: int) -> bool:
+    """Whether a warp goes on with a store that has waited for its port: if it stored last, and the assembler has put anything between the two. Else
+    warps take turns (tools/data/accesses.tsv)."""
+    i, at_once = m.warps[w].op, m.warps[w].access >= m.warps[w].issued + p.global_warp
+    return bool(m.ops[i].stores and m.ops[i].stall > 0 and w == m.subs[s].stored and not at_once)
+
+
 def choose(m: Machine, p: Any, s: int) -> None:
     """Which warp of a sub-core issues next, and when."""
     found, time, last, last_goes_on, least = -1, INF, m.subs[s].last, False, INF
@@ -49,11 +56,11 @@ def choose(m: Machine, p: Any, s: int) -> None:
         t = max(t, free_from(m, p, s, pipe))
         if pipe == Pipe.LSU:
             t = max(t, m.warps[w].access)
-        # The warp that issued last goes on where nothing holds it up, and with accesses, but not with a store that has waited for its port;
-        # otherwise the one that has waited longest, a later warp being a little ahead (tools/data/scheduler).
+        # The warp that issued last goes on where nothing holds it up, and with accesses; otherwise the one that has waited longest, a later warp
+        # being a little ahead (tools/data/scheduler).
         goes_on = w == last and (t <= m.subs[s].issue or pipe == Pipe.LSU)
-        if goes_on and pipe == Pipe.LSU and t == free_from(m, p, s, pipe):
-            goes_on = not (m.ops[m.warps[w].op].stores and m.ops[m.warps[w].op].reason == LONG)
+        if pipe == Pipe.LSU and t == free_from(m, p, s, pipe) and m.ops[m.warps[w].op].reason == LONG:
+            goes_on = (goes_on and not m.ops[m.warps[w].op].stores) or stores_on(m, p, s, w)
         wait = m.warps[w].ready - p.later_warp * w / SUBS
         if t < time or (t == time and not last_goes_on and (goes_on or wait < least)):
             least = wait
@@ -130,6 +137,9 @@ def occupy(m: Machine, p: Any, s: int, i: int, now: float) -> float:
     m.pipes[s, half] = begin + cost
     if pipe == Pipe.FMA_HEAVY and cost >= DOUBLE_WIDTH:
         m.pipes[s, Pipe.ALU] = max(m.pipes[s, Pipe.ALU], now) + p.double_width_alu
+        m.pipes[s, LITE] = max(m.pipes[s, LITE], now) + cost / 2
+    if pipe == Pipe.XU and m.ops[i].kind != Kind.CHECK:
+        m.pipes[s, LITE] = max(m.pipes[s, LITE], now) + p.special_lite
     work(m, SHARED_UNITS + pipe, s, begin, begin + cost)
     m.busy[pipe] += cost / 2 if pipe == Pipe.FMA else cost
     return float(done)

@@ -88,14 +88,14 @@ def bank_reads(i: Instruction, before: Instruction | None) -> tuple[int, int]:
     return len(banks[0]), len(banks[1])
 
 
-# Cycles from a multiplication of double width until the warp's next instruction, whatever its stall count says; more where a factor is in
-# the instruction and nothing is added; then it also takes more of the pipe. Measured: loops of one warp and of eight on a sub-core (tools/data/loops_h100).
-DOUBLE_WIDTH, DOUBLE_WIDTH_IMMEDIATE, IMMEDIATE_COST = 6, 8, 5.5
+# Cycles beyond its stall count from a multiplication of double width until the warp's next instruction (tools/data/bursts); more where a factor
+# is in the instruction and nothing is added; then it also takes more of the pipe (loops of one warp and of eight on a sub-core, tools/data/loops_h100).
+DOUBLE_WIDTH, DOUBLE_WIDTH_IMMEDIATE, IMMEDIATE_COST = 2, 4, 5.5
 _FACTOR = re.compile(r", -?0x[0-9a-f]+, RZ")
 
 
 def _double_width(i: Instruction) -> int:
-    """The least stall count of a multiplication of double width; 0 of others."""
+    """What a multiplication of double width adds to its stall count; 0 of others."""
     if not i.name.startswith(_WIDE):
         return 0
     return DOUBLE_WIDTH_IMMEDIATE if _FACTOR.search(i.operands) else DOUBLE_WIDTH
@@ -141,7 +141,7 @@ def translated(
     made = MachineOp(
         unit,
         site=site,
-        stall=max(1, i.stall, _double_width(i)),
+        stall=max(1, i.stall + _double_width(i)),
         waits=i.waits,
         write_barrier=i.write,
         read_barrier=i.read,
