@@ -35,7 +35,7 @@ def test_bulk_equals_the_instruction(form, target):
     rng = np.random.default_rng(len(form))
     rule = find(form, target)
     for kind in KINDS:
-        m, n, k = 24, 150, 2 * rule.form.k + 3
+        m, n, k = 10, 150, 2 * rule.form.k + 3
         a, b = random_codes(rng, (m, k), rule.form.a, kind), random_codes(rng, (k, n), rule.form.b, kind)
         c = random_codes(rng, (m, n), rule.form.c, kind)
         if kind == "bits":  # not a special value in every row

@@ -210,7 +210,7 @@ def test_all_that_may_take_long_says_what_it_is_doing(monkeypatch, tmp_path, cap
     main(["profile", file, "--format", "json"])
     (tmp_path / "old.json").write_text(capsys.readouterr().out)
     main(["profile", file, "--trace", "trace.json", "--against", "old.json"])
-    assert {"reading, compiling", "writing the trace", "comparing"} <= set(said)
+    assert {"reading, compiling", "writing the trace", "counting, comparing"} <= set(said)
     main(["debug", file, "-x", "step", "-x", "findings"])
     assert {"instruction 1", "running with all checks"} <= set(said)
     kernel = ptxsim.Module.from_file(file).kernel()

@@ -33,7 +33,7 @@ def test_what_is_stored_is_told_and_by_whom_twice(engine):
 def test_lanes_of_one_store_are_several_threads(engine):
     text = HALF.replace("@%p st", "st").replace("grid=4", "grid=1")
     said = " | ".join(failed(text, engine).notes)
-    assert "y[0] is stored by several threads: CTA 0 warp 0 lane 0, then CTA 0 warp 0 lane 1" in said
+    assert "y[0] is stored by several threads: CTA 0 warp 0 lane 31, then CTA 0 warp 0 lane 30" in said
 
 
 @pytest.mark.parametrize("engine", ["interpreter", "compiled"])
