@@ -59,13 +59,15 @@ def perform(
 
 
 def _earlier(request: Request, banks: bool, profile: int) -> Mapping[str, Any]:
-    """The document to compare with: that of an earlier run, or of another file's, which is run in the same way."""
+    """The document to compare with: that of an earlier run, or of another file's, which is run in the same way, but for what is said of the
+    file's own lines and machine code."""
     assert request.against is not None
     from ptxsim.report.against import is_document, load
 
     if is_document(Path(request.against)):
         return load(Path(request.against))
-    other = _execute(replace(request, file=request.against, try_fixes=False, why=()), banks, profile)
+    options = replace(request.options, prints=(), cubin=None)
+    other = _execute(replace(request, file=request.against, options=options, try_fixes=False, why=()), banks, profile)
     if other.run is None:
         raise PtxError(other.findings)
     return records.run_record(other, __version__)

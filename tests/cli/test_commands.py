@@ -145,6 +145,9 @@ def test_against_another_kernel(kernel, tmp_path, capsys):
     assert f"against {good}:" in text and "wavefronts: 1 -> 32" in text and "cycles: " in text
     assert run("banks", good, "--against", bad, "--format", "json") == 0
     assert json.loads(capsys.readouterr().out)["against"]["counts"]["shared-memory wavefronts"] == [32, 1]
+    sample, other = SAMPLES / "mma_gemm_swizzled.ptx", SAMPLES / "wgmma_m64n64k16.ptx"  # which has no line 152
+    assert run("run", sample, "--against", other, "--print", "152:a") == 1  # more wavefronts
+    assert f"against {other}:" in capsys.readouterr().out
     (tmp_path / "none.ptx").write_text(".version 8.0")
     for name, code in (("none.ptx", 1), ("nothing.ptx", 2), ("old.json", 2)):
         assert run("run", bad, "--against", tmp_path / name) == code

@@ -156,15 +156,6 @@ def test_an_odd_number_of_columns_is_shown_in_whole_elements():
     assert load.corner == (0, 1) and load.matrix.shape == (32, 15) and load.matrix.dtype == np.float64
 
 
-def test_of_lanes_at_one_place_the_one_whose_store_stays_is_named():
-    text = ALL_TO_ONE.format(store="st.global.u32 [%d], %t;")
-    (finding,) = run_text("// ptxsim: expect out == 40\n" + text, checks="none").findings
-    assert "out[0] is 0" in finding.message and "lane 0" in finding.message
-    text = ALL_TO_ONE.format(store="st.global.v2.u32 [%d], {%t, %t};")
-    (finding,) = run_text("// ptxsim: expect out == 40\n" + text, checks="none").findings
-    assert "out[0] is 16" in finding.message and "lane 16" in finding.message
-
-
 ALL_TO_ONE = """
 // ptxsim: launch grid=1 block=32
 // ptxsim: arg out = zeros(2):u32
@@ -181,3 +172,12 @@ ALL_TO_ONE = """
     ret;
 }}
 """
+
+
+def test_of_lanes_at_one_place_the_one_whose_store_stays_is_named():
+    text = ALL_TO_ONE.format(store="st.global.u32 [%d], %t;")
+    (finding,) = run_text("// ptxsim: expect out == 40\n" + text, checks="none").findings
+    assert "out[0] is 0" in finding.message and "lane 0" in finding.message
+    text = ALL_TO_ONE.format(store="st.global.v2.u32 [%d], {%t, %t};")
+    (finding,) = run_text("// ptxsim: expect out == 40\n" + text, checks="none").findings
+    assert "out[0] is 16" in finding.message and "lane 16" in finding.message

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ptxsim.checks.order.turns import is_turn
+from ptxsim.checks.order.served_in_turn import is_turn
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import reads, slots_of, writes
 from ptxsim.engine.program.operand import Address, Constant, Operand, Register

@@ -27,6 +27,14 @@ struct Place {
     type old; \
     asm volatile("atom." opcode ";" : out(old) : kind(place), __VA_ARGS__ : "memory"); return *(unsigned *)&old; }
 
+#define STORES(SPACE) \
+    store(SPACE("u8", "%1", "r"(v))); \
+    store(SPACE("u16", "%1", "h"((unsigned short)v))); \
+    store(SPACE("u32", "%1", "r"(v))); \
+    store(SPACE("u64", "%1", "l"(twice(v)))); \
+    store(SPACE("v2.u32", "{%1, %1}", "r"(v))); \
+    store(SPACE("v4.u32", "{%1, %1, %1, %1}", "r"(v)));
+
 __device__ unsigned long long twice(unsigned v) { return v | (unsigned long long)v << 32; }
 __device__ float power(unsigned lane) { return __uint_as_float((127 + (lane & 7)) << 23); }
 
@@ -80,18 +88,8 @@ int main(int count, char **names) {
     file = fopen(names[2], "wb");
     auto store = [&](auto access) { measure(access, true, offsets, masks, file); };
     auto atomic = [&](auto access) { measure(access, false, offsets, masks, file); };
-    store(SHARED("u8", "%1", "r"(v)));
-    store(SHARED("u16", "%1", "h"((unsigned short)v)));
-    store(SHARED("u32", "%1", "r"(v)));
-    store(SHARED("u64", "%1", "l"(twice(v))));
-    store(SHARED("v2.u32", "{%1, %1}", "r"(v)));
-    store(SHARED("v4.u32", "{%1, %1, %1, %1}", "r"(v)));
-    store(GLOBAL("u8", "%1", "r"(v)));
-    store(GLOBAL("u16", "%1", "h"((unsigned short)v)));
-    store(GLOBAL("u32", "%1", "r"(v)));
-    store(GLOBAL("u64", "%1", "l"(twice(v))));
-    store(GLOBAL("v2.u32", "{%1, %1}", "r"(v)));
-    store(GLOBAL("v4.u32", "{%1, %1, %1, %1}", "r"(v)));
+    STORES(SHARED)
+    STORES(GLOBAL)
     atomic(ATOM("shared.add.u32 %0, [%1], %2", unsigned, "=r", p.shared, "r", "r"(bit)));
     atomic(ATOM("global.add.u32 %0, [%1], %2", unsigned, "=r", p.global, "l", "r"(bit)));
     atomic(ATOM("shared.exch.b32 %0, [%1], %2", unsigned, "=r", p.shared, "r", "r"(bit)));
