@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from types import FunctionType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -134,59 +137,52 @@ def _blocks(length: int, narrow: bool, many: bool) -> Function:
     return blocks
 
 
-def _product(length: int, narrow: bool) -> Kernel:
+blocks: Function = _blocks(
+    16, narrow=False, many=False
+)  # those of its own length stand here for each kernel: `_kernel`
+
+
+def product(
+    x: np.ndarray, columns: np.ndarray, c: np.ndarray, smallest_x: Scalar, smallest_y: Scalar, fraction: Scalar,
+    zero_exponent: Scalar, kept: Scalar,
+) -> np.ndarray:  # fmt: skip
     """One product: x (M, K), columns (K, N), c (M, N) to (M, N), N rounded up to whole stripes."""
-    blocks = _blocks(length, narrow, many=False)
-
-    def product(
-        x: np.ndarray, columns: np.ndarray, c: np.ndarray, smallest_x: Scalar, smallest_y: Scalar, fraction: Scalar,
-        zero_exponent: Scalar, kept: Scalar,
-    ) -> np.ndarray:  # fmt: skip
-        y = pack(columns)
-        result = np.empty((c.shape[0], y.shape[0] * STRIPE), f32)
-        for m in range(c.shape[0]):
-            for j in range(c.shape[1]):
-                result[m, j] = c[m, j]
-            for j in range(c.shape[1], result.shape[1]):
-                result[m, j] = 1
-        x_exponent, y_exponent = exponents(x, smallest_x), exponents(y, smallest_y)
-        blocks(x, x_exponent, y, y_exponent, result, fraction, zero_exponent, kept)
-        return result
-
-    return product
+    y = pack(columns)
+    result = np.empty((c.shape[0], y.shape[0] * STRIPE), f32)
+    for m in range(c.shape[0]):
+        for j in range(c.shape[1]):
+            result[m, j] = c[m, j]
+        for j in range(c.shape[1], result.shape[1]):
+            result[m, j] = 1
+    x_exponent, y_exponent = exponents(x, smallest_x), exponents(y, smallest_y)
+    blocks(x, x_exponent, y, y_exponent, result, fraction, zero_exponent, kept)
+    return result
 
 
-def _products(length: int, narrow: bool) -> Kernel:
+def products(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray, rows: int, columns: int, a_bits: Scalar, b_bits: Scalar,
+    a_widening: tuple[Scalar, ...], b_widening: tuple[Scalar, ...], smallest_x: Scalar, smallest_y: Scalar,
+    fraction: Scalar, zero_exponent: Scalar, kept: Scalar,
+) -> np.ndarray:  # fmt: skip
     """Many products: codes of A (items, M * K) and B (items, K * N) in words, c (items, M * N) to (items, M * N)."""
-    blocks = _blocks(length, narrow, many=True)
-
-    def products(
-        a: np.ndarray, b: np.ndarray, c: np.ndarray, rows: int, columns: int, a_bits: Scalar, b_bits: Scalar,
-        a_widening: tuple[Scalar, ...], b_widening: tuple[Scalar, ...], smallest_x: Scalar, smallest_y: Scalar,
-        fraction: Scalar, zero_exponent: Scalar, kept: Scalar,
-    ) -> np.ndarray:  # fmt: skip
-        k = a.shape[1] * (32 // a_bits) // rows
-        x, x_exponent = np.empty((rows, k, STRIPE), f32), np.empty((rows, k, STRIPE), i16)
-        y, y_exponent = np.empty((columns, k, STRIPE), f32), np.empty((columns, k, STRIPE), i16)
-        total = np.ones((rows, columns * STRIPE), f32)
-        result = np.empty(c.shape, f32)
-        for first in range(0, c.shape[0], STRIPE):
-            used = min(STRIPE, c.shape[0] - first)
-            load(
-                a, first, a_bits, a_widening, smallest_x, 1, x.reshape(1, -1, STRIPE), x_exponent.reshape(1, -1, STRIPE)
-            )
-            load(b, first, b_bits, b_widening, smallest_y, columns, y, y_exponent)
-            lanes = total.reshape(-1, STRIPE)
-            for p in range(lanes.shape[0]):
-                for j in range(used):
-                    lanes[p, j] = c[u64(first) + u64(j), p]
-            blocks(x, x_exponent, y, y_exponent, total, fraction, zero_exponent, kept)
-            for p in range(lanes.shape[0]):
-                for j in range(used):
-                    result[u64(first) + u64(j), p] = lanes[p, j]
-        return result
-
-    return products
+    k = a.shape[1] * (32 // a_bits) // rows
+    x, x_exponent = np.empty((rows, k, STRIPE), f32), np.empty((rows, k, STRIPE), i16)
+    y, y_exponent = np.empty((columns, k, STRIPE), f32), np.empty((columns, k, STRIPE), i16)
+    total = np.ones((rows, columns * STRIPE), f32)
+    result = np.empty(c.shape, f32)
+    for first in range(0, c.shape[0], STRIPE):
+        used = min(STRIPE, c.shape[0] - first)
+        load(a, first, a_bits, a_widening, smallest_x, 1, x.reshape(1, -1, STRIPE), x_exponent.reshape(1, -1, STRIPE))
+        load(b, first, b_bits, b_widening, smallest_y, columns, y, y_exponent)
+        lanes = total.reshape(-1, STRIPE)
+        for p in range(lanes.shape[0]):
+            for j in range(used):
+                lanes[p, j] = c[u64(first) + u64(j), p]
+        blocks(x, x_exponent, y, y_exponent, total, fraction, zero_exponent, kept)
+        for p in range(lanes.shape[0]):
+            for j in range(used):
+                result[u64(first) + u64(j), p] = lanes[p, j]
+    return result
 
 
 Kernel: TypeAlias = Callable[..., np.ndarray]
@@ -197,18 +193,29 @@ _rule = [*[types.int32] * 3, *[types.int64] * 2]
 
 @cache
 def product_kernel(length: int, narrow: bool) -> Kernel:
-    """The compiled _product."""
-    return _named(_product(length, narrow), f"product_{length}{'_narrow' * narrow}", *[NUMBERS] * 3, *_rule)
+    """`product`, compiled, for blocks of `length` products and accumulators of f16 (`narrow`) or f32."""
+    return _kernel(product, length, narrow, False, *[NUMBERS] * 3, *_rule)
 
 
 @cache
 def products_kernel(length: int, narrow: bool) -> Kernel:
-    """The compiled _products."""
-    arguments = (_words, _words, NUMBERS, *[types.int64] * 4, _widening, _widening, *_rule)
-    return _named(_products(length, narrow), f"products_{length}{'_narrow' * narrow}", *arguments)
+    """`products`, compiled, likewise."""
+    return _kernel(
+        products, length, narrow, True, _words, _words, NUMBERS, *[types.int64] * 4, _widening, _widening, *_rule
+    )
 
 
-def _named(function: Kernel, name: str, *arguments: Any) -> Kernel:
-    # Code from numba's cache is known by its function's name, and two of one name get in each other's way.
-    function.__name__ = function.__qualname__ = name
-    return compiled(NUMBERS(*arguments))(function)
+def _kernel(function: Any, length: int, narrow: bool, many: bool, *arguments: Any) -> Kernel:
+    # A global, not a variable around it: numba's cache compares those, and a compiled function is another one in each process.
+    own = FunctionType(function.__code__, {**function.__globals__, "blocks": _blocks(length, narrow, many)})
+    # Code from the cache is known by its function's name, and two of one name get in each other's way.
+    own.__name__ = own.__qualname__ = f"{function.__name__}_{length}{'_narrow' * narrow}_{_sources()}"
+    return compiled(NUMBERS(*arguments))(own)
+
+
+@cache
+def _sources() -> str:
+    """What the compiled functions are made of: numba looks at the file of the outermost one alone."""
+    here = Path(__file__)
+    names = ("float_codes", "fused_numba", "numba_support", "operand_stripes")
+    return sha256(b"".join(here.with_stem(name).read_bytes() for name in names)).hexdigest()[:12]

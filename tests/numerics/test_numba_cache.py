@@ -23,5 +23,8 @@ for kind, k in (("f16", 16), ("e4m3", 32)):
 @pytest.mark.slow
 def test_kernels_of_several_processes(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    kept = []
     for kinds in (["f16"], ["e4m3"], ["f16", "e4m3"]):
         subprocess.run([sys.executable, "-c", PROGRAM, *kinds], env=environment, check=True)
+        kept.append({file.name for file in tmp_path.rglob("*.nbc")})
+    assert kept[0] < kept[1] == kept[2]  # the last one has compiled nothing
