@@ -67,7 +67,6 @@ def _blocks(length: int, narrow: bool, many: bool) -> Function:
         def at(x: np.ndarray, m: Scalar, k: Scalar, j: Scalar) -> Scalar:
             return x[m, k]
 
-    @inner
     def blocks(
         x: np.ndarray, x_exponent: np.ndarray, y: np.ndarray, y_exponent: np.ndarray, result: np.ndarray,
         fraction: Scalar, zero_exponent: Scalar, kept: Scalar,
@@ -134,12 +133,17 @@ def _blocks(length: int, narrow: bool, many: bool) -> Function:
                             if out_of_range(scale_exponent[j], fraction):
                                 result[m, n + u64(j)] = special[j]
 
-    return blocks
+    return inner(_named(blocks, f"blocks_{length}{'_narrow' * narrow}{'_many' * many}"))
 
 
-blocks: Function = _blocks(
-    16, narrow=False, many=False
-)  # those of its own length stand here for each kernel: `_kernel`
+def _named(function: Any, name: str) -> Function:
+    # Code from numba's cache is known by its functions' names, and two of one name get in each other's way.
+    function.__name__ = function.__qualname__ = name
+    named: Function = function
+    return named
+
+
+blocks: Function = _blocks(16, narrow=False, many=False)  # `_kernel` puts those of each kernel's length here
 
 
 def product(
@@ -208,9 +212,7 @@ def products_kernel(length: int, narrow: bool) -> Kernel:
 def _kernel(function: Any, length: int, narrow: bool, many: bool, *arguments: Any) -> Kernel:
     # A global, not a variable around it: numba's cache compares those, and a compiled function is another one in each process.
     own = FunctionType(function.__code__, {**function.__globals__, "blocks": _blocks(length, narrow, many)})
-    # Code from the cache is known by its function's name, and two of one name get in each other's way.
-    own.__name__ = own.__qualname__ = f"{function.__name__}_{length}{'_narrow' * narrow}_{_sources()}"
-    return compiled(NUMBERS(*arguments))(own)
+    return compiled(NUMBERS(*arguments))(_named(own, f"{function.__name__}_{length}{'_narrow' * narrow}_{_sources()}"))
 
 
 @cache
