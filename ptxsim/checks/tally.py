@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ptxsim.jit.blocks import blocks_of
 from ptxsim.jit.body import Array, body
-from ptxsim.jit.vectors import are_moved, blocks_of
+from ptxsim.jit.vectors import are_moved
 from ptxsim.lanes import LANES
 from ptxsim.layout.wavefronts import AccessKind, cost, sectors_and_lines
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MORE, FLAG_READ, Event, Space

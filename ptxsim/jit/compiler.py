@@ -36,6 +36,7 @@ class Abilities(NamedTuple):
 
     half_conversion: bool = True  # between f16 and f32
     rounds_to_zero: bool = False  # in single instructions (AVX-512)
+    holds_pairs: bool = False  # registers have room for two sums of 32 lanes, and what is added to them
 
 
 class Refused(Exception):
@@ -77,7 +78,8 @@ class Jit:
     def abilities(self) -> Abilities:
         known = ("haswell", "skylake", "znver", "x86-64-v3", "x86-64-v4", "apple")
         features = self.features.split(",")
-        return Abilities("+f16c" in features or self.cpu.startswith(known), "+avx512f" in features)
+        is_wide = "+avx512f" in features
+        return Abilities("+f16c" in features or self.cpu.startswith(known), is_wide, is_wide)
 
     def _machine_for(self, level: int, fresh: bool = False) -> Any:
         if fresh or level not in self._machines:

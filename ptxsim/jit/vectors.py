@@ -103,116 +103,11 @@ class _LanesBetween(Operation):
         return Value(INT, (at.let(f"and i64 {at.let(f'zext i{LANES} {word} to i64')}, {lanes}"),))
 
 
-class _BlocksOf(Operation):
-    """`blocks_of(numbers, lanes, size, shift)`: which blocks of 1 << shift numbers lanes touch that have `size` numbers each.
-
-    The first block, those from there on as the bits of 64, and the lanes of which all are among these.
-    """
-
-    def __call__(self, numbers: Array, lanes: int, size: int, shift: int) -> tuple[int, int, int]:
-        first = min(int(numbers[lane]) for lane in range(LANES) if lanes >> lane & 1) >> shift
-        found, inside = 0, 0
-        for lane in range(LANES):
-            if lanes >> lane & 1:
-                low, high = int(numbers[lane]) >> shift, int(numbers[lane]) + size - 1 >> shift
-                if high - first < 64:
-                    found |= 1 << low - first | 1 << high - first
-                    inside |= 1 << lane
-        return first, found - (found >> 63 << 64), inside
-
-    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
-        numbers, *rest = arguments
-        lanes, size, shift = (at.convert(each, INT).parts[0] for each in rest)
-        at.unit.declare("lowest", _LOWEST)
-        at.unit.declare("blocks", _BLOCKS)
-        given = f"ptr {place_of(at, numbers)}, i64 {lanes}, i64 {size}, i64 {shift}"
-        found = at.let(f"call {_BLOCKS_FOUND} @blocks({given})")
-        parts = tuple(at.let(f"extractvalue {_BLOCKS_FOUND} {found}, {number}") for number in range(3))
-        return Value(Several((INT, INT, INT)), parts)
-
-
-def _all(number: str, name: str) -> str:
+def all_lanes(number: str, name: str) -> str:
     """IR of a vector of one number."""
     return f"""
   %{name}.one = insertelement {VECTOR} poison, i64 {number}, i64 0
   %{name} = shufflevector {VECTOR} %{name}.one, {VECTOR} poison, <{LANES} x i32> zeroinitializer"""
-
-
-_BLOCKS_FOUND = "{i64, i64, i64}"
-# Mostly all lanes are in the block of the first of them, or in one that is next to it: then there is nothing to be put together.
-_BLOCKS = f"""
-declare i64 @llvm.vector.reduce.or.v{LANES}i64({VECTOR})
-declare i64 @llvm.cttz.i64(i64, i1)
-define internal {_BLOCKS_FOUND} @blocks(ptr %numbers, i64 %lanes, i64 %size, i64 %shift) {{
-entry:
-  %given = load {VECTOR}, ptr %numbers, align 8
-  %word = trunc i64 %lanes to i{LANES}
-  %mask = bitcast i{LANES} %word to <{LANES} x i1>
-  %lane = call i64 @llvm.cttz.i64(i64 %lanes, i1 true)
-  %place = getelementptr i64, ptr %numbers, i64 %lane
-  %number = load i64, ptr %place, align 8
-  %block = lshr i64 %number, %shift
-  %start = shl i64 %block, %shift
-  %whole = shl i64 1, %shift
-  %room = sub i64 %whole, %size{_all("%start", "starts")}{_all("%room", "rooms")}{_all("%whole", "wholes")}
-  %ahead = sub {VECTOR} %given, %starts
-  %next = sub {VECTOR} %ahead, %wholes
-  %last = add {VECTOR} %ahead, %wholes
-  %in.first = icmp ule {VECTOR} %ahead, %rooms
-  %in.next = icmp ule {VECTOR} %next, %rooms
-  %in.last = icmp ule {VECTOR} %last, %rooms
-  %firsts = bitcast <{LANES} x i1> %in.first to i{LANES}
-  %nexts = bitcast <{LANES} x i1> %in.next to i{LANES}
-  %lasts = bitcast <{LANES} x i1> %in.last to i{LANES}
-  %first.next = or i{LANES} %firsts, %nexts
-  %first.last = or i{LANES} %firsts, %lasts
-  %not.next = xor i{LANES} %first.next, -1
-  %not.last = xor i{LANES} %first.last, -1
-  %beyond.next = and i{LANES} %not.next, %word
-  %beyond.last = and i{LANES} %not.last, %word
-  %is.next = icmp eq i{LANES} %beyond.next, 0
-  %is.last = icmp eq i{LANES} %beyond.last, 0
-  %is.one = or i1 %is.next, %is.last
-  %fits = icmp sge i64 %room, 0
-  %few = and i1 %is.one, %fits
-  br i1 %few, label %same, label %several
-same:
-  %not.first = xor i{LANES} %firsts, -1
-  %others = and i{LANES} %not.first, %word
-  %alone = icmp eq i{LANES} %others, 0
-  %bits = select i1 %alone, i64 1, i64 3
-  %before = sub i64 %block, 1
-  %lowest = select i1 %is.next, i64 %block, i64 %before
-  %s1 = insertvalue {_BLOCKS_FOUND} poison, i64 %lowest, 0
-  %s2 = insertvalue {_BLOCKS_FOUND} %s1, i64 %bits, 1
-  %s3 = insertvalue {_BLOCKS_FOUND} %s2, i64 %lanes, 2
-  ret {_BLOCKS_FOUND} %s3
-several:{_all("%shift", "by")}{_all("%size", "sizes")}
-  %low = lshr {VECTOR} %given, %by
-  %ends = add {VECTOR} %given, %sizes
-  %inner = sub {VECTOR} %ends, splat (i64 1)
-  %high = lshr {VECTOR} %inner, %by
-  %where = select <{LANES} x i1> %mask, {VECTOR} %low, {VECTOR} splat (i64 {(1 << 63) - 1})
-  %first = call i64 @llvm.vector.reduce.smin.v{LANES}i64({VECTOR} %where){_all("%first", "base")}
-  %lower = sub {VECTOR} %low, %base
-  %higher = sub {VECTOR} %high, %base
-  %near = icmp ult {VECTOR} %higher, splat (i64 64)
-  %inside = and <{LANES} x i1> %near, %mask
-  %lower.bit = and {VECTOR} %lower, splat (i64 63)
-  %higher.bit = and {VECTOR} %higher, splat (i64 63)
-  %lower.block = shl {VECTOR} splat (i64 1), %lower.bit
-  %higher.block = shl {VECTOR} splat (i64 1), %higher.bit
-  %both = or {VECTOR} %lower.block, %higher.block
-  %touched = select <{LANES} x i1> %inside, {VECTOR} %both, {VECTOR} zeroinitializer
-  %found = call i64 @llvm.vector.reduce.or.v{LANES}i64({VECTOR} %touched)
-  %inside.word = bitcast <{LANES} x i1> %inside to i{LANES}
-  %those = zext i{LANES} %inside.word to i64
-  %t1 = insertvalue {_BLOCKS_FOUND} poison, i64 %first, 0
-  %t2 = insertvalue {_BLOCKS_FOUND} %t1, i64 %found, 1
-  %t3 = insertvalue {_BLOCKS_FOUND} %t2, i64 %those, 2
-  ret {_BLOCKS_FOUND} %t3
-}}
-"""
 
 
 class _MeetOthers(Operation):
@@ -242,14 +137,14 @@ define internal i1 @meet(ptr %mine, i64 %lanes, i64 %size, ptr %theirs, i64 %oth
 entry:
   %all = load {VECTOR}, ptr %theirs, align 8
   %before = sub i64 %sizes, 1
-  %span = add i64 %before, %size{_all("%before", "back")}{_all("%span", "room")}
+  %span = add i64 %before, %size{all_lanes("%before", "back")}{all_lanes("%span", "room")}
   %ends = add {VECTOR} %all, %back
   br label %next
 next:
   %lane = phi i64 [ 0, %entry ], [ %after, %next ]
   %found = phi i64 [ 0, %entry ], [ %more, %next ]
   %place = getelementptr i64, ptr %mine, i64 %lane
-  %start = load i64, ptr %place, align 8{_all("%start", "from")}
+  %start = load i64, ptr %place, align 8{all_lanes("%start", "from")}
   %apart = sub {VECTOR} %ends, %from
   %meets = icmp ult {VECTOR} %apart, %room
   %word = bitcast <{LANES} x i1> %meets to i{LANES}
@@ -327,10 +222,10 @@ out:
     + f"""
 define internal i64 @different(ptr %numbers, i64 %lanes, i64 %shift) {{
 entry:
-  %given = load {VECTOR}, ptr %numbers, align 8{_all("%shift", "by")}
+  %given = load {VECTOR}, ptr %numbers, align 8{all_lanes("%shift", "by")}
   %shifted = lshr {VECTOR} %given, %by
   %upper = lshr {VECTOR} %shifted, splat (i64 32)
-  %one = extractelement {VECTOR} %upper, i64 0{_all("%one", "same")}
+  %one = extractelement {VECTOR} %upper, i64 0{all_lanes("%one", "same")}
   %differ = icmp ne {VECTOR} %upper, %same
   %word = bitcast <{LANES} x i1> %differ to i{LANES}
   %alike = icmp eq i{LANES} %word, 0
@@ -356,7 +251,7 @@ class _Bounds(Operation):
 
     def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
         numbers, lanes = arguments
-        at.unit.declare("lowest", _LOWEST)
+        at.unit.declare("lowest", LOWEST)
         at.unit.declare("highest", _HIGHEST)
         word = at.let(f"trunc i64 {at.convert(lanes, INT).parts[0]} to i{LANES}")
         there, found = at.let(f"bitcast i{LANES} {word} to <{LANES} x i1>"), _loaded(at, numbers)
@@ -371,7 +266,7 @@ class _Bounds(Operation):
         return Value(Several((INT, INT)), parts)
 
 
-_LOWEST = f"declare i64 @llvm.vector.reduce.smin.v{LANES}i64({VECTOR})"
+LOWEST = f"declare i64 @llvm.vector.reduce.smin.v{LANES}i64({VECTOR})"
 _HIGHEST = f"declare i64 @llvm.vector.reduce.smax.v{LANES}i64({VECTOR})"
 are_in_steps, lanes_between, are_moved, most_bits = _AreInSteps(), _LanesBetween(), _AreMoved(), _MostBits()
-blocks_of, meet_others, different, bounds = _BlocksOf(), _MeetOthers(), _Different(), _Bounds()
+meet_others, different, bounds = _MeetOthers(), _Different(), _Bounds()

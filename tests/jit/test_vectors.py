@@ -4,10 +4,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ptxsim.jit.blocks import blocks_of
 from ptxsim.jit.body import Array, body
 from ptxsim.jit.filling import fill_lines
 from ptxsim.jit.rows import fetch, fill, lower_than, lowest_of, raise_to
-from ptxsim.jit.vectors import FAR, are_in_steps, are_moved, blocks_of, bounds, different, lanes_between, most_bits
+from ptxsim.jit.vectors import FAR, are_in_steps, are_moved, bounds, different, lanes_between, most_bits
 from tests.jit.alike import alike
 
 LINE = np.dtype([("lanes", "<u4"), ("numbers", "<u8", (32,))])
@@ -92,22 +93,26 @@ def test_rows(size, seed, number):
 
 
 @body
-def blocks(lines: Array, size: int) -> tuple[int, int, int]:
-    return blocks_of(lines[0]["numbers"], int(lines[0]["lanes"]), size, 7)
+def blocks(lines: Array, size: int, shift: int) -> tuple[int, int, int]:
+    return blocks_of(lines[0]["numbers"], int(lines[0]["lanes"]), size, shift)
 
 
 @given(
-    st.integers(1, 2**32 - 1),
+    st.sampled_from([2**32 - 1, 2**32 - 1, 0xFF00]) | st.integers(1, 2**32 - 1),
     st.integers(0, 2**32),
-    st.integers(1, 32),
-    st.sampled_from([100, 200, 500, 2**13, 2**20, 2**40]),
+    st.sampled_from([1, 4, 8, 16]) | st.integers(1, 32),
+    st.sampled_from([2, 5, 7, 7, 7]),
+    st.integers(0, 2**13) | st.just(2**40),
+    st.sampled_from([30, 100, 200, 500, 2**12, 2**13, 2**20, 2**40]),
+    st.booleans(),
 )
 @settings(deadline=None)
-def test_blocks(lanes, seed, size, most):
+def test_blocks(lanes, seed, size, shift, start, most, is_aligned):
     lines = np.zeros(1, LINE)
-    lines["numbers"], lines["lanes"] = np.random.default_rng(seed).integers(0, most, 32), lanes
-    (first, found, inside), _ = alike(blocks, lines, size)
-    low, high = lines["numbers"][0] >> np.uint64(7), lines["numbers"][0] + np.uint64(size - 1) >> np.uint64(7)
+    numbers = start + np.random.default_rng(seed).integers(0, most, 32)
+    lines["numbers"], lines["lanes"] = numbers // size * size if is_aligned else numbers, lanes
+    (first, found, inside), _ = alike(blocks, lines, size, shift)
+    low, high = (lines["numbers"][0] + np.uint64(last) >> np.uint64(shift) for last in (0, size - 1))
     covered = [lane for lane in range(32) if inside >> lane & 1]
     assert covered and inside & ~lanes == 0
     assert {first + i for i in range(64) if found >> i & 1} == {int(e[lane]) for e in (low, high) for lane in covered}

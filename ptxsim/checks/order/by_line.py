@@ -9,9 +9,9 @@ from __future__ import annotations
 from ptxsim.checks.order.cells import OWNER, first_line, line_of
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.state import CTAS, LINE_BITS, LINES, NONE, NOW, PLAIN, SHIFT, WHOLE_LINES, Order
+from ptxsim.jit.blocks import blocks_of
 from ptxsim.jit.body import Array
 from ptxsim.jit.filling import fill_lines
-from ptxsim.jit.vectors import blocks_of
 from ptxsim.lanes import LANES
 
 

@@ -57,9 +57,10 @@ from ptxsim.checks.order.state import (
     Order,
 )  # fmt: skip
 from ptxsim.checks.order.whole import fill, is_known
+from ptxsim.jit.blocks import blocks_of
 from ptxsim.jit.body import Array
 from ptxsim.jit.rows import lower_than, lowest_of
-from ptxsim.jit.vectors import blocks_of, lanes_between
+from ptxsim.jit.vectors import lanes_between
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MIXED, FLAG_UNCHANGED, Event
 from ptxsim.machine.memory import RANK_SHIFT

@@ -21,8 +21,9 @@ from ptxsim.checks.order.state import (
     WHOLE_LINES,
     Order,
 )
+from ptxsim.jit.blocks import blocks_of
 from ptxsim.jit.body import Array
-from ptxsim.jit.vectors import blocks_of, lanes_between, meet_others
+from ptxsim.jit.vectors import lanes_between, meet_others
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Event
 from ptxsim.machine.memory import RANK_SHIFT

@@ -115,20 +115,28 @@ class _Dot:
     def _over(
         self, ks: Sequence[int], slow: str, fast: Pair, kind: str, term: Term, join: Join, nothing: Value
     ) -> list[Value]:
-        """For both vectors the terms of these k, joined; `nothing` changes nothing that it is joined with. A loop, whose code
-        is as fast as straight text is, and quicker made."""
+        """For both vectors the terms of these k, joined; `nothing` changes nothing that it is joined with. In one loop, or, where
+        registers have no room for the numbers of both, one after the other."""
+        if kind == "f32" and not self.e.module.cpu.holds_pairs:
+            return [self._loop(ks, slow, [(i, at)], kind, term, join, nothing)[0] for i, at in enumerate(fast)]
+        return self._loop(ks, slow, [*enumerate(fast)], kind, term, join, nothing)
+
+    def _loop(
+        self, ks: Sequence[int], slow: str, fast: list[tuple[int, str]], kind: str, term: Term, join: Join, nothing: Value
+    ) -> list[Value]:
+        """The same for some of the vectors, each with its number. Its code is as fast as straight text is, and quicker made."""
         e = self.e
         once = 2 * AT_ONCE if self.rule.sparse else AT_ONCE  # what of a block's k lies as far apart from turn to turn
-        loop = Loop(e, len(ks) // once, nothing, nothing)
+        loop = Loop(e, len(ks) // once, *[nothing for _ in fast])
         step = (ks[once] - ks[0]) * (4 if kind == "f32" else 2)
         here, *there = (
             e.let(f"getelementptr i8, ptr {base}, i64 {e.let(f'mul i64 {loop.number}, {step * width}')}")
-            for base, width in ((slow, LANES), (fast[0], self.rule.columns), (fast[1], self.rule.columns))
+            for base, width in ((slow, LANES), *((at, self.rule.columns) for _, at in fast))
         )
         totals = loop.values
         for k in ks[:once]:
             x = self._slow(here, k, kind)
-            new = [term(x, self._fast(at, k, kind), i) for i, at in enumerate(there)]
+            new = [term(x, self._fast(at, k, kind), i) for (i, _), at in zip(fast, there, strict=True)]
             totals = [join(a, b) for a, b in zip(totals, new, strict=True)]
         loop.end(*totals)
         return totals
@@ -178,7 +186,7 @@ class _Dot:
             for start in range(0, len(ks), part)
         ]
         own = [self._cut(c[i] * scale[i]) for i in (0, 1)]
-        if len(sums) == 1 and not rule.narrow and e.module.cpu.rounds_to_zero:
+        if len(sums) == 1 and not rule.narrow:
             totals = [terms + x for terms, x in zip(sums[0], own, strict=True)]
             results = [self._cut_to_kept(total, by) for total, by in zip(totals, shift, strict=True)]
             if not rule.fits:  # of 16 terms and C, an i32 may not have room for all
@@ -206,11 +214,23 @@ class _Dot:
         return self.e.pure(f"fptosi {x.type} {x.text} to {self.e.vector('s32')}", "s32")
 
     def _cut_to_kept(self, total: Value, shift: Value) -> Value:
-        """The sum as the accumulator keeps it, where the CPU rounds toward zero by itself."""
-        e, single = self.e, self.e.singles_toward_zero(total)
+        """The sum as the accumulator keeps it."""
+        e, single = self.e, self._toward_zero(total)
         if self.rule.kept < KEPT_BITS["f32"]:
             single = e.bits(e.bits(single, "u32") & 2**32 - (1 << KEPT_BITS["f32"] - self.rule.kept), "f32")
         return single * self._back(shift)
+
+    def _toward_zero(self, total: Value) -> Value:
+        """s32 as f32. Of magnitudes that have no room the highest bit that is left out is cleared, so that the nearest is the lower one:
+        it is the highest of `over`, which has none above it."""
+        e = self.e
+        if e.module.cpu.rounds_to_zero:
+            return e.singles_toward_zero(total)
+        word = e.bits(total, "u32")
+        magnitude = e.bits(e.absolute(total), "u32")
+        over = magnitude >> 24
+        single = e.convert(e.bits(magnitude & ~over, "s32"), "f32")
+        return e.bits(e.bits(single, "u32") | word & 1 << 31, "f32")
 
     def _back(self, shift: Value) -> Value:
         return self.e.bits((127 - shift) << 23, "f32")
