@@ -14,6 +14,7 @@ from ptxsim.engine.compiled.ir.module import Module
 from ptxsim.engine.compiled.ir.value import Value, kind_of_dtype
 from ptxsim.engine.compiled.library import Library, library
 from ptxsim.engine.compiled.run import selftest
+from ptxsim.engine.compiled.tensor.dot import toward_zero
 from ptxsim.jit.compiler import ATTRIBUTES, Abilities, Jit
 from ptxsim.jit.store import ObjectStore
 from ptxsim.types import TYPES
@@ -227,6 +228,19 @@ def test_indices_beyond_a_table_read_its_last_entry():
     index = np.arange(32, dtype=np.uint32) * 9
     found = emitted(lambda a: lanes.lookup(TABLE, a), [index], library(), f"lookup_{os.getpid()}").view(np.uint32)[:32]
     assert (found == TABLE[np.minimum(index, 63)]).all()
+
+
+def test_sums_become_singles_toward_zero():
+    powers = 2 ** np.arange(31)
+    near = np.concatenate([powers + off for off in (-3, -2, -1, 0, 1, 2, 3)])
+    some = np.random.default_rng(1).integers(-(2**31), 2**31, 512 - 2 * len(near) - 1)
+    numbers = np.concatenate([near, -near, some, [-(2**31)]]).clip(-(2**31), 2**31 - 1).astype(np.int32)
+    for row in numbers.reshape(-1, 32):
+        name = f"toward_zero_{os.getpid()}"
+        found = emitted(lambda a: toward_zero(a.emitter, a), [row], library(), name).view(np.float32)[:32]
+        bits = np.frexp(np.abs(row.astype(np.float64)))[1]
+        unit = 2.0 ** np.maximum(bits - 24, 0)
+        assert (found == np.trunc(row / unit) * unit).all()
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,17 @@ def text(name: str, arithmetic: Arithmetic, module: Module) -> str:
     return _Dot(name, arithmetic, module).text()
 
 
+def toward_zero(e: Emitter, total: Value) -> Value:
+    """s32 as f32. Of magnitudes that have no room the highest bit that is left out is cleared, so that the nearest is the lower one: it is
+    the highest of `over`, which has none above it."""
+    if e.module.cpu.rounds_to_zero:
+        return e.singles_toward_zero(total)
+    magnitude = e.bits(e.absolute(total), "u32")
+    over = magnitude >> 24
+    single = e.convert(e.bits(magnitude & ~over, "s32"), "f32")
+    return e.bits(e.bits(single, "u32") | e.bits(total, "u32") & 1 << 31, "f32")
+
+
 Pair = tuple[str, str]  # addresses of two fast records
 Term = Callable[[Value, Value, int], Value]  # of a slow and a fast vector, and which of the pair this is
 Join = Callable[[Value, Value], Value]
@@ -122,7 +133,14 @@ class _Dot:
         return self._loop(ks, slow, [*enumerate(fast)], kind, term, join, nothing)
 
     def _loop(
-        self, ks: Sequence[int], slow: str, fast: list[tuple[int, str]], kind: str, term: Term, join: Join, nothing: Value
+        self,
+        ks: Sequence[int],
+        slow: str,
+        fast: list[tuple[int, str]],
+        kind: str,
+        term: Term,
+        join: Join,
+        nothing: Value,
     ) -> list[Value]:
         """The same for some of the vectors, each with its number. Its code is as fast as straight text is, and quicker made."""
         e = self.e
@@ -215,22 +233,10 @@ class _Dot:
 
     def _cut_to_kept(self, total: Value, shift: Value) -> Value:
         """The sum as the accumulator keeps it."""
-        e, single = self.e, self._toward_zero(total)
+        e, single = self.e, toward_zero(self.e, total)
         if self.rule.kept < KEPT_BITS["f32"]:
             single = e.bits(e.bits(single, "u32") & 2**32 - (1 << KEPT_BITS["f32"] - self.rule.kept), "f32")
         return single * self._back(shift)
-
-    def _toward_zero(self, total: Value) -> Value:
-        """s32 as f32. Of magnitudes that have no room the highest bit that is left out is cleared, so that the nearest is the lower one:
-        it is the highest of `over`, which has none above it."""
-        e = self.e
-        if e.module.cpu.rounds_to_zero:
-            return e.singles_toward_zero(total)
-        word = e.bits(total, "u32")
-        magnitude = e.bits(e.absolute(total), "u32")
-        over = magnitude >> 24
-        single = e.convert(e.bits(magnitude & ~over, "s32"), "f32")
-        return e.bits(e.bits(single, "u32") | word & 1 << 31, "f32")
 
     def _back(self, shift: Value) -> Value:
         return self.e.bits((127 - shift) << 23, "f32")
