@@ -70,6 +70,19 @@ def test_a_warp_issues_the_instructions_of_the_path_it_took(recorded, turns, pie
     assert results[1] == turns
 
 
+def test_constants_of_the_module_come_from_farther_than_parameters(monkeypatch):
+    """The first of 256 bytes of them, which no launch brings with it (tools/data/short, e_const)."""
+
+    def cycles(place: str) -> int:
+        listing = LISTING.replace("UR7, c[0x0][0x220]", f"UR7, {place}")
+        monkeypatch.setattr(machine, "assembled", lambda text, target: (SAID, listing))
+        kernel = Module.from_file(DATA / "sum_loop.ptx").kernel()
+        arrays = np.ones(32 * 32, np.float32), np.zeros(64, np.float32)
+        return int(kernel.launch(1, 32, [*arrays, 4], profile=True, checks="none").cycles)
+
+    assert cycles("c[0x3][0x0]") - cycles("c[0x0][0x400]") == pytest.approx(194, abs=20)
+
+
 @pytest.mark.parametrize("turns", [1, 4])
 def test_what_a_loop_begins_with_runs_in_every_turn(monkeypatch, turns):
     """The root's slow path parts the loop's begin, which has no access that must stay there, from the rest."""

@@ -32,3 +32,25 @@ def test_stores_to_few_lines_are_put_together(warps, words, type, measured):
 def test_lines_are_closed_where_nothing_comes_for_a_while():
     assert sectors(1, 4, "bar.sync 0;") == pytest.approx(16.25, rel=0.05)
     assert sectors(1, 4, "membar.gl;") == 64
+
+
+def burst(threads: int, ctas: int, words: int) -> float:
+    """Requests to L2 for each line that is written, of threads that each load a word and then store so many side by side, once (tools/data/bursts)."""
+    stores = "".join(f"st.global.u32 [%d1+{4 * k}], %r1;" for k in range(words))
+    text = f"""ld.param.u64 %d0, [place]; mov.u32 %r0, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.u32 %r0, %r0, %r2, %r3;
+        mul.wide.u32 %d2, %r0, 4; add.s64 %d2, %d2, %d0; ld.global.u32 %r1, [%d2]; mul.wide.u32 %d1, %r0, {4 * words}; add.s64 %d1, %d1, %d0; {stores}"""
+    place = np.zeros(ctas * threads * words, np.uint32)
+    run = kernel(text).launch(ctas, threads, [place, 0], profile=True, checks="none")
+    return float(run.cycles.memory["l2_write_sectors"]) / (threads * words / 8)
+
+
+@pytest.mark.parametrize("threads", [256, 512, 1024])
+def test_a_warp_goes_on_with_a_few_stores(threads):
+    """Not so in a loop, where warps take turns: 512 and 1024 threads have 1.09 and 1.05 requests for a line."""
+    assert burst(threads, 1, 4) == pytest.approx(1.07, abs=0.1)
+
+
+@pytest.mark.parametrize("threads, measured", [(384, 1.45), (512, 1.71), (1024, 1.54)])
+def test_a_third_of_them_is_parted_where_all_sms_store(threads, measured):
+    assert burst(threads, 132, 4) == pytest.approx(measured, rel=0.4)
+    assert burst(threads, 132, 2) == pytest.approx(1.05, abs=0.1)

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from ptxsim.jit.body import Array, body
-from ptxsim.profile.lowering.machine_code import ASYNC_STORE, Kind, Pipe
+from ptxsim.profile.lowering.machine_code import ASYNC_STORE, BANK_LINES, Kind, Pipe
 from ptxsim.profile.model.encode import BRANCH, IMC, NO_INSTRUCTION, WAIT
 from ptxsim.profile.model.replay_flow import advance, launch
 from ptxsim.profile.model.replay_l1 import forget
 from ptxsim.profile.model.replay_memory import access, detours, shuffle
 from ptxsim.profile.model.replay_state import INF, NOBODY, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_sync import async_store, bulk, groups, meet, product, tensor_commit, tensor_work
-from ptxsim.profile.model.replay_units import charge, choose, first_read, occupy, read_registers, work
+from ptxsim.profile.model.replay_units import block_read, charge, choose, first_read, occupy, read_registers, work
 
 SLICE = 20_000.0  # cycles of an SM that is alone, at first
 LAUNCHED = 9  # lines of 64 bytes of constants that come with the launch: what the driver says, the first parameters
@@ -118,6 +118,8 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
             there = max(now, m.state[0].launched) + p.constant_near_loaded
         elif m.ops[i].constant <= LAUNCHED:
             there = max(now + p.constant_near_now, m.state[0].launched + p.first_uniform)
+        elif m.ops[i].constant > BANK_LINES and not block_read(m, m.ops[i].constant):
+            there = max(now, m.state[0].launched) + p.constant_far
         else:
             there = max(now, m.state[0].launched) + p.constant_miss
         missing = first_read(m, (m.ops[i].constant & 63) + 64 * own, now, there)

@@ -8,7 +8,16 @@ from ptxsim.profile.lowering.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import LONG
 from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, DETOUR, LOAD, MATCH, SHARED, STORE
 from ptxsim.profile.model.replay_l1 import LOCAL_WORDS, drop, keep, load_line
-from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS, CONSTANT_LINES, INF, Machine, Total, Unit
+from ptxsim.profile.model.replay_state import (
+    CONSTANT_BLOCKS,
+    CONSTANT_LINES,
+    INF,
+    OPEN_LINES,
+    SUBS,
+    Machine,
+    Total,
+    Unit,
+)
 from ptxsim.profile.model.replay_units import work
 from ptxsim.profile.model.replay_writes import LOCAL_LINES, arrives, bits, send, write, write_cost
 
@@ -69,8 +78,9 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
     count = sectors_of(m, q)
     part = m.entries[q].need / max(1, count)  # bytes of a sector
     partly = part < 32
+    burst = m.entries[q].count * SUBS > OPEN_LINES / 2 and m.warps[w].stores <= p.store_burst
     if what == STORE:
-        arrives(m, p, begin, count)
+        arrives(m, p, begin, count, burst)
     if what != LOAD:
         m.state[0].storer, m.warps[w].written = w, begin
     else:
@@ -87,7 +97,7 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
             m.warps[w].store = send(m, p, begin, line, bits(sectors), partly)
             keep(m, p, line, sectors, partly, begin)
         elif what == STORE:
-            m.warps[w].store = write(m, p, begin, line, sectors, part * bits(sectors), m.entries[q].count == 1)
+            m.warps[w].store = write(m, p, begin, line, sectors, part * bits(sectors), m.entries[q].count == 1, burst)
             keep(m, p, line, sectors, partly, begin)
         elif what == ATOMIC:
             drop(m, p, line)
@@ -203,6 +213,7 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
                 for k in range(m.entries[q].first, m.entries[q].first + m.entries[q].count):
                     own += words * write_cost(p, bits(m.lines[k] & 15), partly)
                 m.subs[s].stored = w
+                m.warps[w].stores += 1
                 begin = max(begin, m.free[Unit.WRITES] - p.store_queue * own / max(1, m.entries[q].count * words))
             m.pipes[s, Pipe.LSU] = begin + max(p.shared_issue if what == SHARED else p.global_issue, 2 * cycles)
             m.warps[w].access = now + (p.shared_issue if what == SHARED else p.global_warp)

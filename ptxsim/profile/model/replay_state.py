@@ -55,6 +55,7 @@ STATE = record(
     ("waits", "?"),  # a warp does, for a flag
     ("stores", "i8"), ("stored", "f8"),  # to global memory so far, and when the last was
     ("sending", "f8"), ("place", "i8"),  # until when stores are being sent to L2; where the next line is opened
+    ("together", "i8"),  # stores that have found their line open, where L2 was behind
     ("storer", "i4"),  # the warp that has changed memory outside the CTA last
     ("fencing", "f8"),  # when the last round of fences of the GPU began
     ("stayed", "f8"), ("far", "f8"),  # when the code after the first exit that no lane has taken is there; that after the first lines
@@ -82,6 +83,7 @@ WARP = record(
         ("since", "f8"),  # when the running block began
         ("access", "f8"),  # its next access goes to memory no earlier
         ("store", "f8"),  # when the last store is on its way
+        ("stores", "i4"),  # to global memory so far
         ("stored", "f8"),  # when the last one to shared memory has been done
         ("sent", "f8"),  # when the last one to shared memory of the cluster has left the SM
         ("written", "f8"),  # when the last one to global memory, or atomic, was

@@ -37,10 +37,13 @@ def free_from(m: Machine, p: Any, s: int, pipe: int) -> float:
 
 
 def stores_on(m: Machine, p: Any, s: int, w: int) -> bool:
-    """Whether a warp goes on with a store that has waited for its port: if it stored last, and the assembler has put anything between the two. Else
-    warps take turns (tools/data/accesses.tsv)."""
-    i, at_once = m.warps[w].op, m.warps[w].access >= m.warps[w].issued + p.global_warp
-    return bool(m.ops[i].stores and m.ops[i].stall > 0 and w == m.subs[s].stored and not at_once)
+    """Whether a warp goes on with a store that has waited for its port, if it stored last: with one of its first few, and later if the assembler has
+    put anything between the two. Else warps take turns (tools/data/accesses.tsv, tools/data/bursts)."""
+    i = m.warps[w].op
+    if not m.ops[i].stores or w != m.subs[s].stored:
+        return False
+    at_once = m.warps[w].access >= m.warps[w].issued + p.global_warp
+    return bool(m.warps[w].stores <= p.store_burst or (m.ops[i].stall > 0 and not at_once))
 
 
 def choose(m: Machine, p: Any, s: int) -> None:
@@ -115,6 +118,15 @@ def first_read(m: Machine, line: int, now: float, there: float) -> float:
     if m.constants[line] == 0:
         m.constants[line] = max(now, there)
     return max(0.0, float(m.constants[line]) - now)
+
+
+def block_read(m: Machine, line: int) -> bool:
+    """Whether a warp of the SM has read a line of the 256 bytes of constants that a line is of."""
+    first = (line - 1) // 4 * 4 + 1
+    found = 0.0
+    for k in range(first, first + 4):
+        found = max(found, m.constants[k & 63])
+    return found > 0
 
 
 def occupy(m: Machine, p: Any, s: int, i: int, now: float) -> float:

@@ -83,9 +83,14 @@ def to_dram(m: Machine, p: Any, begin: float, size: float) -> None:
     m.totals[Total.DRAM_WRITTEN] += size / 32
 
 
-def arrives(m: Machine, p: Any, begin: float, sectors: int) -> None:
+def is_behind(m: Machine, p: Any, begin: float) -> bool:
+    """Whether L2 still has to take in what has left the SM before, and what has not."""
+    return bool(m.free[Unit.WRITTEN] > max(begin, m.free[Unit.WRITES]) + p.store_behind)
+
+
+def arrives(m: Machine, p: Any, begin: float, sectors: int, burst: bool) -> None:
     """A store of so many sectors to global memory: lines that have been sent before are not open any more."""
-    if begin > m.state[0].sending:
+    if begin > m.state[0].sending and not (burst and is_behind(m, p, begin)):
         held = begin <= m.state[0].stored + p.store_hold
         for k in range(OPEN_LINES):
             if not held or m.open_lines[k].store != m.state[0].stores:
@@ -103,12 +108,23 @@ def charge(m: Machine, unit: int, begin: float, more: float) -> None:
         m.free[unit] = max(min(begin, m.free[unit]), m.free[unit] + more)
 
 
-def write(m: Machine, p: Any, begin: float, line: int, sectors: int, written: float, alone: bool) -> float:
+def is_parted(m: Machine, p: Any, begin: float) -> bool:
+    """Whether a store of many lines goes by itself, though its line is open: of those that come while L2 is behind, one in so many (tools/data/bursts)."""
+    if not is_behind(m, p, begin):
+        return False
+    m.state[0].together += 1
+    return bool(m.state[0].together % int(p.store_parted) == 0)
+
+
+def write(m: Machine, p: Any, begin: float, line: int, sectors: int, written: float, alone: bool, burst: bool) -> float:
     """So many bytes of sectors of a line of global memory are written; returns when they have left the SM. `alone`: the store has no other line."""
     write_back(m, p, begin, line, sectors)
     for k in range(OPEN_LINES):
         if m.open_lines[k].line == line:
-            return put_together(m, p, begin, k, sectors, written)
+            if not burst or not is_parted(m, p, begin):
+                return put_together(m, p, begin, k, sectors, written)
+            m.open_lines[k].sectors, m.open_lines[k].bytes, m.open_lines[k].store = sectors, written, m.state[0].stores
+            return send(m, p, begin, line, bits(sectors), written < 32 * bits(sectors))
     k = m.state[0].place
     m.open_lines[k].line, m.open_lines[k].sectors, m.open_lines[k].bytes = line, sectors, written
     m.open_lines[k].store = m.state[0].stores

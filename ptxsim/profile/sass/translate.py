@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ptxsim.profile.lowering.machine_code import ASYNC_STORE, Kind, MachineOp
+from ptxsim.profile.lowering.machine_code import ASYNC_STORE, BANK_LINES, Kind, MachineOp
 from ptxsim.profile.lowering.synchronisation import GPU_FENCE, SYSTEM_FENCE
 from ptxsim.profile.sass.listing import Instruction
 
@@ -48,9 +48,6 @@ ACCESSES = (set(_UNITS["global"].split()) | set(_UNITS["shared"].split())) - {"L
 _STORES = ("ST", "RED", "ATOM")
 _WIDE = ("IMAD.WIDE", "IMAD.HI")
 _CONSTANT = re.compile(r"c\[0x([0-9a-f]+)\]\[(?:0x([0-9a-f]+)|U?RZ)\]")
-BANK_LINES = (
-    32  # lines of 64 bytes of constants that are told apart: of the kernel's parameters, and of the other banks
-)
 # What of the lowering takes over its kind, groups and figures, by the opcode that does it.
 SPECIAL = {
     "BAR": (Kind.BARRIER,), "UCGABAR_ARV": (Kind.BARRIER,), "UCGABAR_WAIT": (Kind.BARRIER,),
