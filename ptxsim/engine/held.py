@@ -15,7 +15,8 @@ from ptxsim.machine.state import Machine
 class Held:
     """The first warp that comes to a block is held before it. `from_last`: CTAs come in from the last one on; patience: warp instructions
     that others may take meanwhile, and turns: some only wait; until: the counts of both at which it goes on;
-    took: of warp instructions so far."""
+    took: of warp instructions so far. again: whether the next warp that comes there is held after it, and so on; passed: the one that goes on.
+    lead: turns that the first warp has alone at first."""
 
     block: int
     from_last: bool
@@ -24,6 +25,14 @@ class Held:
     until: tuple[int, int] = 0, 0
     is_over: bool = False
     took: int = 0
+    again: bool = False
+    passed: Warp | None = None
+    lead: int = 0
+    leader: Warp | None = None
+
+    def anew(self) -> Held:
+        """The same schedule from its beginning."""
+        return Held(self.block, self.from_last, self.patience, again=self.again, lead=self.lead)
 
     @property
     def is_awaited(self) -> bool:
@@ -39,18 +48,37 @@ class Held:
         self.took = machine.warp_instructions
         if self.is_over:
             return False
+        if machine.steps < self.lead:
+            self.leader = self.leader or warp
+            if self.leader is not warp:
+                return True
         if self.warp is None and any(
             split.block == self.block and split.op == 0 and split.wait == RUNS for split in warp.splits
         ):
+            if self.passed is warp:
+                return False
             self.warp = warp
             self.until = machine.warp_instructions + self.patience, machine.steps + self.patience
+        elif self.passed is warp:
+            self.passed = None
         if self.warp is not warp:
             return False
         self.is_over = machine.warp_instructions >= self.until[0] or machine.steps >= self.until[1]
+        if self.is_over and self.again:
+            self._look_for_another()
+            return False
         return not self.is_over
+
+    def _look_for_another(self) -> None:
+        self.passed, self.warp, self.is_over = self.warp, None, False
 
     def let_go(self) -> bool:
         """Others can do no more: it goes on. False if there is none."""
+        if self.lead:
+            self.lead = 0
+            return True
         was_held = self.is_holding
-        self.is_over = self.is_over or was_held
+        if was_held and self.again:
+            self._look_for_another()
+        self.is_over = self.is_over or (was_held and not self.again)
         return was_held

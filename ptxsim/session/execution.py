@@ -118,12 +118,19 @@ def _leaves(launch: Launch, checkers: Sequence[Checker]) -> Left | None:
 
 
 def _look(
-    launch: Launch, before: GlobalMemory, start: Hook | None, shared_is_set: bool, limits: Limits, seed: int
-) -> tuple[Machine, list[Finding]]:
-    """A pass with a seed, with checkers of its own, and all that they find. There may be many, so native code is wanted."""
-    checkers = _checkers(launch, shared_is_set, None)
-    machine = launch.run_grid(checkers, memory=before.copy(), start=start, limits=limits, seed=seed, natively=True)
-    return machine, _found(launch.program, checkers, machine)
+    launch: Launch, before: GlobalMemory, start: Hook | None, shared_is_set: bool, limits: Limits, seed: int,
+    program: Program | None = None, observers: Sequence[Observer] = (),
+) -> tuple[Machine, list[Finding]]:  # fmt: skip
+    """A pass with a seed, with checkers of its own, and all that they find. There may be many, so native code is wanted. program: the one to run,
+    in place of the launch's."""
+    own, launch.program = launch.program, program or launch.program
+    try:
+        checkers = _checkers(launch, shared_is_set, None)
+        listeners = [*checkers, *observers]
+        machine = launch.run_grid(listeners, memory=before.copy(), start=start, limits=limits, seed=seed, natively=True)
+        return machine, _found(launch.program, checkers, machine)
+    finally:
+        launch.program = own
 
 
 def _with_waits(launch: Launch, findings: list[Finding], before: GlobalMemory, start: Hook | None) -> list[Finding]:

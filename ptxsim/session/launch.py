@@ -13,6 +13,7 @@ import numpy as np
 
 from ptxsim.demangle import local_name
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.engine.analysis.exchanges import exchanged
 from ptxsim.engine.analysis.special_registers import uses_reserved_shared
 from ptxsim.engine.grid import Grid, Hook
 from ptxsim.engine.interpreter import Interpreter, NotModeled, Watch
@@ -93,6 +94,8 @@ class Launch:
         rules.fit(self.grid, self.block, self.cluster)
         rules.ctas(self.grid, self.checks, self.seed)
         self.program, self.linkage = code.decoded.program, code.decoded.linkage
+        if options.exchange is not None:
+            self.program, _ = exchanged(self.program, options.exchange)
         self.shared_end = self.linkage.dynamic_shared_start + self.dynamic_shared
         rules.shared_memory(self.shared_end, self.target)
         self._most_memory = most if (most := options.max_memory) is None else rules.count("max_memory", most)

@@ -182,12 +182,17 @@ def waiting_for(o: Order, slot: int, unit: int) -> int:
 def release_at(
     o: Order, slot: int, warp: int, lanes: int, key: int, since: int, scope: int, releases: bool, goes_on: bool
 ) -> None:
-    """Lanes have written at an address, where the write before was at `since`. goes_on: what has been released stays so."""
-    rank = warp // int(o.n[WARPS])
-    if goes_on:
+    """Lanes have written at an address, where the write before was at `since`. goes_on: what has been released stays so; it does, too, where
+    that was by the thread that writes now: a release and a strong write after it to one place are a release pattern."""
+    rank, one = warp // int(o.n[WARPS]), NONE
+    if lanes and not lanes & lanes - 1:
+        one = warp * LANES + lowest(lanes)
+    if goes_on or one != NONE:
         for wide in range(scope + 1 if scope < Scope.GPU else Scope.GPU + 1):
             place = entry_at(o, key, owner_of(o, slot, rank, wide), False)
-            if place != NONE and o.entries[place]["time"] >= since:
+            if place == NONE or o.entries[place]["time"] < since:
+                continue
+            if goes_on or (o.entries[place]["by"] == one and o.entries[place]["home"] == o.cluster[slot]):
                 o.entries[place]["time"] = o.n[NOW]
     if not releases:
         release_by_fences(o, slot, rank, warp, lanes, key, scope)

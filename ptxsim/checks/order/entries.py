@@ -32,7 +32,14 @@ def entry_at(o: Order, key: int, owner: int, is_new: bool) -> int:
         return NONE
     o.n[EDGES] += 1
     entry = o.entries[place]
-    entry["key"], entry["owner"], entry["time"], entry["home"], entry["snap"] = key, owner, NONE, NONE, 0
+    entry["key"], entry["owner"], entry["time"], entry["home"], entry["snap"], entry["by"] = (
+        key,
+        owner,
+        NONE,
+        NONE,
+        0,
+        NONE,
+    )
     entry["row"] = take(o)
     return place
 
@@ -97,7 +104,7 @@ def forget(o: Order, place: int) -> None:
         mine[unit] = 0
     for k in range(o.n[FAR]):
         o.kept_far[row, k] = 0
-    entry["home"], entry["snap"], entry["mixed"] = NONE, 0, 0
+    entry["home"], entry["snap"], entry["mixed"], entry["by"] = NONE, 0, 0, NONE
 
 
 def go_on(o: Order, place: int, before: int) -> None:
@@ -116,7 +123,7 @@ def go_on(o: Order, place: int, before: int) -> None:
         else:
             o.kept_far[row, k] = o.kept_far[there, k]
     entry["mixed"] = max(int(entry["mixed"]) if both else 0, int(source["mixed"]))
-    entry["home"], entry["cta"], entry["snap"] = source["home"], source["cta"], 0
+    entry["home"], entry["cta"], entry["snap"], entry["by"] = source["home"], source["cta"], 0, NONE
 
 
 def move_home(o: Order, place: int, cluster: int) -> None:
@@ -144,6 +151,8 @@ def release_into(o: Order, place: int, slot: int, source: int, warp: int, lanes:
     entry, cluster = o.entries[place], int(o.cluster[slot])
     row = int(entry["row"])
     mine = o.kept[row]
+    one = warp * LANES + lowest(lanes) if lanes and not lanes & lanes - 1 else NONE
+    entry["by"] = one if entry["home"] == NONE or entry["by"] == one else NONE
     move_home(o, place, cluster)
     raise_to(mine, o.clock[source])
     for lane in range(LANES):

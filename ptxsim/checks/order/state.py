@@ -138,10 +138,11 @@ SEEN = record(("unit", "i4"), ("time", "i4"), ("site", "i4"), ("key", "i8"), ("s
 # A tensor map (the number of its line) that lanes of a warp have acquired: when first, and when last.
 ACQUIRED = record(("line", "i8"), ("warp", "i4"), ("time", "i4"), ("lanes", "u4"), ("latest", "i4"))
 # What has been released at an address: for whom, when a chain of writes that hand it on was last continued, by threads of which
-# cluster (home) and by which CTA; its row, and a snapshot of that; mixed: threads of several clusters have released there.
+# cluster (home) and by which CTA; its row, and a snapshot of that; mixed: threads of several clusters have released there;
+# by: the one thread that has released there, NONE if there are several.
 ENTRY = record(
     ("key", "i8"), ("owner", "i4"), ("time", "i4"), ("home", "i4"), ("cta", "i4"), ("row", "i4"), ("snap", "i4"),
-    ("mixed", "i4"),
+    ("mixed", "i4"), ("by", "i4"),
 )  # fmt: skip
 
 

@@ -14,12 +14,14 @@ from itertools import product
 
 from ptxsim.checks.echoes import without_echoes
 from ptxsim.diagnostic import DOUBTFUL, Finding
+from ptxsim.engine.analysis.exchanges import Exchange, exchanged, exchanges
 from ptxsim.engine.analysis.interplay import looks_again, meeting_blocks, warps_tell
 from ptxsim.engine.held import Held
 from ptxsim.engine.program.operation import Program
 from ptxsim.engine.turns import Limits
 from ptxsim.machine.draws import is_impatient
 from ptxsim.machine.state import Machine
+from ptxsim.session.inspect.other_order import Apart, says_exchanged, with_remedy
 from ptxsim.session.launch import Launch
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.run import Run
@@ -30,6 +32,8 @@ SEEDS = range(1, 9)
 # In which a warp is held: the seed, and whether the last CTA comes in first; what others may do meanwhile, besides as much as all did on the
 # first; what such a schedule counts for at least.
 ORDERS = (0, False), (1, False), (0, True)
+# The same of accesses that come the other way round: how many turns one warp is ahead, and what others may do while it stands still.
+LEADS, APART, APART_SEEDS = (0, 6, 12, 3, 9, 18, 24, 36), (16, 8, 64, 32), range(1, 17)
 PATIENCE, LEAST = 300, 500
 
 _RACES = ("race-global", "race-shared")
@@ -39,7 +43,8 @@ _HELP = (
     "atom.cas in PTX), or say first that you are in, then fence.sc, then look, and let the other side wait for that"
 )
 
-Pass = Callable[[Limits, int], tuple[Machine, list[Finding]]]  # another one with a seed, and all that it finds
+Look = tuple[Machine, list[Finding]]
+Pass = Callable[..., Look]  # (limits, seed, program=, observers=): another one with a seed, and all that it finds
 
 
 def is_worth_it(launch: Launch, first: Machine, findings: Sequence[Finding]) -> bool:
@@ -77,7 +82,27 @@ def on_another_schedule(launch: Launch, first: Machine, look: Pass) -> list[Find
         if held.warp is not None and (wrong := _wrong(launch, machine, findings, says(launch.program, held, seed))):
             line = launch.program.blocks[held.block][0].line
             return [replace(one, help=_HELP.format(line), fixes=()) if one.name in _RACES else one for one in wrong]
+    for exchange, seed, held in exchanged_schedules(launch.program, steps):
+        program, apart = exchanged(launch.program, exchange)[0], Apart(exchange)
+        limits = Limits(LONGER * steps + 1000, held=held)
+        machine, findings = look(limits, seed, program=program, observers=[apart])
+        if apart.is_legal and (wrong := _wrong(launch, machine, findings, says_exchanged(launch.program, exchange))):
+            return [with_remedy(launch.program, exchange, one) for one in wrong]
     return []
+
+
+def exchanged_schedules(program: Program, steps: int) -> Iterator[tuple[Exchange, int, Held]]:
+    """Pairs of strong accesses that others may see the other way round, with the schedules that they are tried on: on each either one warp stands
+    still for long between the two, or all do for a while."""
+    left, pairs = MOST, exchanges(program) if warps_tell(program) else ()
+    once = [(seed, from_last, steps + PATIENCE, 0) for seed, from_last in ORDERS]
+    often = [(seed, False, APART[seed // 2 % len(APART)], LEADS[seed % len(LEADS)]) for seed in APART_SEEDS]
+    for (seed, from_last, patience, lead), pair in product((*often, *once), pairs):
+        if left < steps:
+            return
+        held = Held(exchanged(program, pair)[1], from_last, patience, again=patience < PATIENCE, lead=lead)
+        yield pair, seed, held
+        left -= max(LEAST, held.took)
 
 
 def held_schedules(program: Program, steps: int) -> Iterator[tuple[int, Held]]:

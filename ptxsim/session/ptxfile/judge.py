@@ -16,6 +16,8 @@ from ptxsim.session.ptxfile.results import metrics
 from ptxsim.session.ptxfile.verdict import blamed, judged
 
 if TYPE_CHECKING:
+    from ptxsim.engine.analysis.exchanges import Exchange
+    from ptxsim.engine.held import Held
     from ptxsim.session.inspect.writers import Writers
     from ptxsim.session.launch import Launch
     from ptxsim.session.options import LaunchOptions
@@ -30,7 +32,8 @@ class Judge:
 
     def unmet_on_others(self, first: Run) -> dict[int, list[Finding]]:
         """What is wrong with results on other schedules, of a small launch whose warps can tell in which order they run."""
-        from ptxsim.session.inspect.interleaved import LONGER, held_schedules, other_seeds, says
+        from ptxsim.session.inspect.interleaved import LONGER, exchanged_schedules, held_schedules, other_seeds, says
+        from ptxsim.session.inspect.other_order import says_exchanged
 
         options = self.launch.launch_options()
         options = replace(options, engine=None, checks="none", banks=False, profile=0, progress=None)
@@ -49,17 +52,32 @@ class Judge:
         for seed, held in held_schedules(program, first.warp_instructions) if seeds else ():
             if found := self._unmet_with(replace(options, seed=seed, held=held), expected):
                 return _noted(found, says(program, held, seed))
+        for pair, seed, held in exchanged_schedules(program, first.warp_instructions) if seeds else ():
+            tried = replace(options, seed=seed, held=held, exchange=pair)
+            if (found := self._unmet_with(tried, expected)) and self._may_be_so(tried, held, pair):
+                return _noted(found, says_exchanged(program, pair))
         return {}
 
     def _unmet_with(self, options: LaunchOptions, expected: dict[int, ExpectedValue]) -> dict[int, list[Finding]]:
         """What is wrong with results of a run with other options."""
-        values, parameters, prior, _ = self.launch.bound(replace(options, held=None, max_steps=None))
+        values, parameters, prior, _ = self.launch.bound(replace(options, held=None, max_steps=None, exchange=None))
         run = self.launch.kernel.run(parameters, replace(options, prior=prior))
         found = dict[int, list[Finding]]()
         for place, expectation in expected.items() if run.stopped_at is None else ():
             if unmet := self.unmet(expectation, run, values):
                 found[place] = unmet
         return found
+
+    def _may_be_so(self, options: LaunchOptions, held: Held, pair: Exchange) -> bool:
+        """Whether a GPU may do what a run has done in which others saw two accesses the other way round."""
+        from ptxsim.session.inspect.other_order import Apart
+
+        _, parameters, *_ = self.launch.bound(replace(options, held=None, max_steps=None, exchange=None))
+        apart = Apart(pair)
+        launch = self.launch.kernel.prepare(parameters, replace(options, held=held.anew()))
+        launch.run_grid([apart])
+        launch.release()
+        return apart.is_legal
 
     def unmet(self, expectation: ExpectedValue, run: Run, values: dict[str, Any]) -> list[Finding]:
         """What is wrong with a run by one expectation of the file."""
