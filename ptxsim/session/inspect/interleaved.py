@@ -94,7 +94,7 @@ def on_another_schedule(launch: Launch, first: Machine, look: Pass) -> list[Find
 def exchanged_schedules(program: Program, steps: int) -> Iterator[tuple[Exchange, int, Held]]:
     """Pairs of strong accesses that others may see the other way round, with the schedules that they are tried on: on each either one warp stands
     still for long between the two, or all do for a while."""
-    left, pairs = MOST, exchanges(program) if warps_tell(program) else ()
+    left, pairs = MOST // 2, exchanges(program) if warps_tell(program) else ()
     once = [(seed, from_last, steps + PATIENCE, 0) for seed, from_last in ORDERS]
     often = [(seed, False, APART[seed // 2 % len(APART)], LEADS[seed % len(LEADS)]) for seed in APART_SEEDS]
     for (seed, from_last, patience, lead), pair in product((*often, *once), pairs):
