@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -27,7 +26,9 @@ ONE_BY_ONE = 8  # registers that are tried one by one
 SHORT = (
     20_000  # warp instructions of a run that is repeated for accumulators, which most kernels leave unset on purpose
 )
-GARBAGE = 0xFF  # of bytes, where the first run has zeros
+# Bytes of shared memory, where the first run has zeros: NaN or -1, and large numbers of either sign in all types, which minima, maxima and
+# comparisons that drop a NaN take.
+GARBAGE = (0xFF, 0x7B, 0xFB)
 
 
 class Repetitions:
@@ -68,7 +69,7 @@ class Repetitions:
         return doubtful_accumulators(launch.program) if launch.checks != "none" and launch.given is None else {}
 
     def settled(self, findings: list[Finding], before: GlobalMemory, first: Machine) -> list[Finding]:
-        """The findings of the `first` pass with what repetitions add, and doubtful ones as errors or warnings."""
+        """The findings of the `first` pass with what repetitions add, and doubtful ones as errors or remarks."""
         findings = self._strays(findings, before, first)
         if self._doubtful:
             findings = findings + self._showing(self._doubtful, before, first)
@@ -81,11 +82,15 @@ class Repetitions:
             self.launch.run_grid([accesses], memory=before.copy(), start=self.start)
             findings = findings + accesses.findings(self.launch.program)
         if any(finding.level == DOUBTFUL for finding in findings):
-            # Compilers read tails of tiles that were never written and drop what they computed from them: a warning.
-            other = self.launch.run_grid(memory=before.copy(), start=self.start, shared_fill=GARBAGE)
-            level: Literal["error", "warning"] = "warning" if other.memory.equals(first.memory) else "error"
-            findings = [replace(f, level=level) if f.level == DOUBTFUL else f for f in findings]
+            is_seen = self._is_seen(before, first)
+            findings = [_settled(finding, is_seen) if finding.level == DOUBTFUL else finding for finding in findings]
         return findings
+
+    def _is_seen(self, before: GlobalMemory, first: Machine) -> bool:
+        """Whether results depend on what shared memory holds before anything is stored there. Compilers load tails of tiles that were never
+        written, and what other warps would have left if there were any (CUB's reductions of part of a CTA), and drop what they computed from them."""
+        others = (self.launch.run_grid(memory=before.copy(), start=self.start, shared_fill=fill) for fill in GARBAGE)
+        return any(not other.memory.equals(first.memory) for other in others)
 
     def _strays(self, findings: list[Finding], before: GlobalMemory, first: Machine) -> list[Finding]:
         """Doubtful findings of shuffles as errors where what they read shows, else without them."""
@@ -115,6 +120,14 @@ class Repetitions:
         if len(showing) > 1:
             showing = [slot for slot in showing[:ONE_BY_ONE] if shows([slot])] or showing
         return [doubtful[slot] for slot in showing]
+
+
+def _settled(finding: Finding, is_seen: bool) -> Finding:
+    """A read of what nobody had written: an error where results show it, else a remark."""
+    if is_seen:
+        return replace(finding, level="error")
+    unseen = "no result shows it: runs with other values there have left the same in global memory"
+    return replace(finding, level="note", notes=(*finding.notes, unseen))
 
 
 def _is_stray(finding: Finding) -> bool:
