@@ -1,4 +1,4 @@
-"""Which strong reads of global memory are of flags, and which of data, by what becomes of their values.
+"""Which strong reads are of flags, and which of data, by what becomes of their values.
 
 A flag decides how its thread goes on: a loop looks at it until it is set, or an atomic's result is compared with a number (the last
 CTA). Data that no loop waits for goes into other memory: who reads it takes it to be there. An address that has been read is a flag, too, of what stands
@@ -65,8 +65,26 @@ def _led_to(program: Program, flow: DefUse, reads: list[Op], loads: list[Op]) ->
                 yield pointer.site, site
 
 
-def _is_strong(op: Op, what: str) -> bool:
-    return any(access.order != "weak" and access.space == "global" and getattr(access, what) for access in op.accesses)
+def taken_from_shared(program: Program) -> set[int]:
+    """The sites of strong reads of shared memory that bring data, and no flag: no loop waits for what goes into other memory by arithmetic.
+
+    `volatile` was meant to make a warp's exchange through shared memory right while its lanes ran in lock step (CUDA Programming Guide,
+    "Independent Thread Scheduling": code that relies on it needs __syncwarp()): such a read is right only where something orders it.
+    """
+    ops = [op for block in program.blocks for op in block if op.destinations and _is_strong(op, "reads", "shared")]
+    loads = [op for op in ops if op.accesses[0].kind is AccessKind.READ and op.accesses[0].order != "acquire"]
+    if not loads:
+        return set()
+    flow, graph = def_use(program), control_flow(program)
+    awaited = {op.site for op in ops if _ends_a_loop(program, flow, graph, op, _made_of(program, flow, op)[0])}
+    return {
+        op.site for op in loads
+        if op.site not in awaited and _is_stored(program, flow, op, compared=False) and not _is_looked_over(flow, graph, op, awaited)
+    }  # fmt: skip
+
+
+def _is_strong(op: Op, what: str, space: str = "global") -> bool:
+    return any(access.order != "weak" and access.space == space and getattr(access, what) for access in op.accesses)
 
 
 def _is_asked(flow: DefUse, op: Op) -> bool:
@@ -117,13 +135,16 @@ def _is_looked_over(flow: DefUse, graph: ControlFlow, op: Op, awaited: set[int])
     return False
 
 
-def _is_stored(program: Program, flow: DefUse, op: Op) -> bool:
-    """Whether what an operation brings goes into memory by arithmetic alone, which no comparison is."""
+def _is_stored(program: Program, flow: DefUse, op: Op, compared: bool = True) -> bool:
+    """Whether what an operation brings goes into memory by arithmetic alone, which no comparison is; compared: by compare-and-swap, too, which
+    looks again."""
     values = set(flow.writes[op.site])
     rest = list(values)
     while rest:
         for site in flow.readers[rest.pop()]:
             each = program.ops[site]
+            if any(access.compares for access in each.accesses) and not compared:
+                continue
             if any(access.writes for access in each.accesses):
                 if not _only_places(flow, each, values):
                     return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.checks.ignored_waits import ignored_waits
-from ptxsim.checks.order.followed import followed_reads
+from ptxsim.checks.order.followed import followed_reads, taken_from_shared
 from ptxsim.checks.order.tickets import decided
 from ptxsim.checks.order.unused import strong_updates
 from ptxsim.engine.program.operand import Constant
@@ -57,6 +57,8 @@ def site_bits(program: Program) -> tuple[int, ...]:
         _bits(op) | IGNORED * (op.site in ignored) | DECIDED * (op.site in stores) | FOLLOWED * (op.site in flags) | TAKEN * (op.site in data) | COUNTS * (op.site in counted) | CARRIES * (op.site in updates)
         for op in program.ops
     ]  # fmt: skip
+    weak = taken_from_shared(program)
+    bits = [b & ~(STRONG | 3 << SCOPE | 7 << SIZE) if site in weak else b for site, b in enumerate(bits)]
     if any(map(_swaps_words, program.ops)):
         bits = [_of_word(b) for b in bits]
     widest = max((b >> SCOPE & 3 for b in bits if b & COVERS), default=0)
