@@ -219,5 +219,5 @@ def _kernel(function: Any, length: int, narrow: bool, many: bool, *arguments: An
 def _sources() -> str:
     """What the compiled functions are made of: numba looks at the file of the outermost one alone."""
     here = Path(__file__)
-    names = ("float_codes", "fused_numba", "numba_support", "operand_stripes")
+    names = ("float_codes", "fused", "fused_numba", "numba_support", "operand_stripes")
     return sha256(b"".join(here.with_stem(name).read_bytes() for name in names)).hexdigest()[:12]

@@ -32,14 +32,8 @@ def entry_at(o: Order, key: int, owner: int, is_new: bool) -> int:
         return NONE
     o.n[EDGES] += 1
     entry = o.entries[place]
-    entry["key"], entry["owner"], entry["time"], entry["home"], entry["snap"], entry["by"] = (
-        key,
-        owner,
-        NONE,
-        NONE,
-        0,
-        NONE,
-    )
+    entry["key"], entry["owner"], entry["time"] = key, owner, NONE
+    entry["home"], entry["snap"], entry["by"] = NONE, 0, NONE
     entry["row"] = take(o)
     return place
 

@@ -26,9 +26,8 @@ class Pipe(IntEnum):
     TENSOR_MEMORY = 11  # to registers and back
 
 
-BANK_LINES = (
-    32  # lines of 64 bytes of constants that are told apart: of the kernel's parameters, and of the other banks
-)
+# Lines of 64 bytes of constants that are told apart: of the kernel's parameters, and of the other banks.
+BANK_LINES = 32
 ASYNC_STORE = 2  # amount of an access to shared memory of the cluster that tells an mbarrier there
 
 

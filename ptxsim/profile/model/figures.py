@@ -146,9 +146,7 @@ class Figures:
     store_hold: float = 21  # cycles after a store until its lines are closed, where no other store has come
     store_buffer: float = 350  # cycles of what all SMs write that L2 takes in before an SM has to wait for it
     store_behind: float = 20  # cycles of what all SMs write from which on L2 is behind
-    store_burst: float = (
-        8  # stores of a warp that are a burst, in which it goes on; later, warps take turns (tools/data/bursts)
-    )
+    store_burst: float = 8  # stores of a warp in which it goes on whatever waits; later, warps take turns
     store_parted: float = 3  # of those of many lines, one in so many goes by itself where L2 is behind
     store_queue: float = 32  # lines like those of a store that an SM has on their way before it waits
     atomic_latency: float = 312

@@ -23,9 +23,8 @@ class Apart(Observer):
     def __init__(self, of: Exchange):
         self.of = of
         self.are_apart = True
-        self._later: dict[
-            tuple[int, int, int], tuple[int, int]
-        ] = {}  # by thread: what it has accessed out of turn, the end of that
+        # By thread: what it has accessed out of turn, and the end of that.
+        self._later: dict[tuple[int, int, int], tuple[int, int]] = {}
         self._threads: dict[tuple[int, int], set[tuple[int, int]]] = {}  # by address and CTA
         self._places = set[int]()
 

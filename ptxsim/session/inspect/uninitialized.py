@@ -89,22 +89,25 @@ class Repetitions:
     def _is_seen(self, before: GlobalMemory, first: Machine) -> bool:
         """Whether results depend on what shared memory holds before anything is stored there. Compilers load tails of tiles that were never
         written, and what other warps would have left if there were any (CUB's reductions of part of a CTA), and drop what they computed from them."""
-        others = (self.launch.run_grid(memory=before.copy(), start=self.start, shared_fill=fill) for fill in GARBAGE)
-        return any(not other.memory.equals(first.memory) for other in others)
+        limits = _limits(first)
+        others = (
+            self.launch.run_grid(memory=before.copy(), start=self.start, limits=limits, shared_fill=fill)
+            for fill in GARBAGE
+        )
+        return any(_differs(other, first) for other in others)
 
     def _strays(self, findings: list[Finding], before: GlobalMemory, first: Machine) -> list[Finding]:
         """Doubtful findings of shuffles as errors where what they read shows, else without them."""
         if not any(map(_is_stray, findings)):
             return findings
-        limits = Limits(LONGER * first.warp_instructions + 10_000)
-        other = self.launch.run_grid(memory=before.copy(), start=self.start, limits=limits, garbage=EVERY)
-        if first.stopped_at == other.stopped_at and other.memory.equals(first.memory):
+        other = self.launch.run_grid(memory=before.copy(), start=self.start, limits=_limits(first), garbage=EVERY)
+        if not _differs(other, first):
             return [finding for finding in findings if not _is_stray(finding)]
         return [replace(finding, level="error") if _is_stray(finding) else finding for finding in findings]
 
     def _showing(self, doubtful: dict[int, Finding], before: GlobalMemory, first: Machine) -> list[Finding]:
         """The registers whose first value shows: a run in which they hold something else gives other results."""
-        limits = Limits(LONGER * first.warp_instructions + 10_000)
+        limits = _limits(first)
 
         def shows(slots: Collection[int]) -> bool:
             def fill(warp: Warp, engine: Engine) -> None:
@@ -114,12 +117,22 @@ class Repetitions:
                     engine.write_register(warp, slot, _ones(self.launch.program.slots[slot]))
 
             other = self.launch.run_grid(memory=before.copy(), start=fill, limits=limits)
-            return first.stopped_at != other.stopped_at or not other.memory.equals(first.memory)
+            return _differs(other, first)
 
         showing = list(doubtful) if shows(list(doubtful)) else []
         if len(showing) > 1:
             showing = [slot for slot in showing[:ONE_BY_ONE] if shows([slot])] or showing
         return [doubtful[slot] for slot in showing]
+
+
+def _limits(first: Machine) -> Limits:
+    """How long a repetition may take: other values may be numbers of turns."""
+    return Limits(LONGER * first.warp_instructions + 10_000)
+
+
+def _differs(other: Machine, first: Machine) -> bool:
+    """Whether a repetition has left something else in global memory, or has ended elsewhere."""
+    return first.stopped_at != other.stopped_at or not other.memory.equals(first.memory)
 
 
 def _settled(finding: Finding, is_seen: bool) -> Finding:
