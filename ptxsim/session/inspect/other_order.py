@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from ptxsim.machine.event import Event, Observer, Space
 
 class Apart(Observer):
     """Whether the two accesses of every thread are of different places; and, where a fence of the CTA's scope lies between, whether of each CTA only
-    one thread accesses these places."""
+    one thread accesses these places; and, where the first one acquires, that its thread may not know who has changed what the other one had read."""
 
-    events = frozenset({Event.LOAD, Event.STORE, Event.ATOMIC})
+    events = frozenset({Event.LOAD, Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE})
     spaces = frozenset({Space.GLOBAL})
 
     def __init__(self, of: Exchange):
@@ -27,6 +27,7 @@ class Apart(Observer):
         self._later: dict[tuple[int, int, int], tuple[int, int]] = {}
         self._threads: dict[tuple[int, int], set[tuple[int, int]]] = {}  # by address and CTA
         self._places = set[int]()
+        self._told: dict[tuple[int, int, int], _Told] = {}  # by thread, while it is out of turn
 
     @property
     def is_legal(self) -> bool:
@@ -37,19 +38,44 @@ class Apart(Observer):
     def consume(self, records: np.ndarray) -> None:
         first, later = self.of.sites
         for record in records[records["space"] == Space.GLOBAL]:
-            site, width = int(record["site"]), int(record["width"])
+            site, width, event = int(record["site"]), int(record["width"]), int(record["event"])
             for lane in np.flatnonzero(word_mask(record["mask"])).tolist():
                 address = int(record["addresses"][lane])
                 thread = int(record["cta"]), int(record["warp"]), lane
+                for told in self._told.values():
+                    told.note(thread[0], address, width, event)
                 if self.of.of_cta:
                     self._threads.setdefault((address, thread[0]), set()).add(thread[1:])
                 if site == later:
                     self._later[thread] = address, address + width
+                    if self.of.acquires:
+                        self._told[thread] = _Told(address, address + width)
                 if site in (first, later):
                     self._places.add(address)
                 if site == first and thread in self._later:
                     start, end = self._later.pop(thread)
-                    self.are_apart = self.are_apart and (address >= end or start >= address + width)
+                    knows = self.of.acquires and thread[0] in self._told.pop(thread).ctas
+                    self.are_apart = self.are_apart and not knows and (address >= end or start >= address + width)
+
+
+@dataclass(slots=True)
+class _Told:
+    """CTAs that may know that some bytes of global memory have changed, and addresses at which they may say so: more than do, since any access counts."""
+
+    start: int
+    end: int
+    ctas: set[int] = field(default_factory=set)
+    places: set[int] = field(default_factory=set)
+
+    def note(self, cta: int, address: int, width: int, event: int) -> None:
+        """A thread of a CTA accesses memory."""
+        is_write = event != Event.LOAD
+        if (is_write and address < self.end and self.start < address + width) or (
+            address in self.places and event != Event.STORE
+        ):
+            self.ctas.add(cta)
+        if is_write and cta in self.ctas:
+            self.places.add(address)
 
 
 def says_exchanged(program: Program, of: Exchange) -> str:
@@ -61,10 +87,10 @@ def says_exchanged(program: Program, of: Exchange) -> str:
 def with_remedy(program: Program, of: Exchange, finding: Finding) -> Finding:
     """The same, with what puts the two in order."""
     first, later = (program.ops[site] for site in of.sites)
-    is_look = first.accesses[0].writes and not later.accesses[0].writes
+    is_look = (first.accesses[0].writes or of.acquires) and not later.accesses[0].writes
     fence = f"fence.{'sc' if is_look else 'acq_rel'}.gpu;"
     why = (
-        "a store and a look at another place are in order by fence.sc alone"
+        f"{'a load' if not first.accesses[0].writes else 'a store'} and a look at another place are in order{' for all others' if of.acquires else ''} by fence.sc alone"
         if is_look
         else "relaxed and volatile accesses to two places are in no order for others"
     )
