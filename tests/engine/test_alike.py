@@ -11,6 +11,7 @@ from native_code import LEFT, left
 from ptxsim.session.ptxfile.file import FileRun, Options, run_file
 from tests.helpers import ENGINES, FILES, ROOT, facts
 
+MOST = 20_000  # warp instructions under a seed: the interpreter takes as long for what spins as for all others
 # What each file leaves to the interpreter, as tools/native_code.py keeps it: code that is right and slow is a defect, too.
 LEFT_OF = {file: [*rows] for file, rows in groupby(LEFT.read_text().splitlines(), lambda row: row.partition("\t")[0])}
 
@@ -47,7 +48,7 @@ def test_all_ways_to_run_a_file(path):
     assert said(plain[0]) == said(plain[1])
     rows = left(path, plain[0].run)
     assert rows == LEFT_OF.get(str(path.relative_to(ROOT)), rows), "where this is meant, run tools/native_code.py"
-    seeded = [result(path, engine, seed=7, checks="memory") for engine in ENGINES]
+    seeded = [result(path, engine, seed=7, checks="memory", max_steps=MOST) for engine in ENGINES]
     assert said(seeded[0]) == said(seeded[1])
     assert memory(seeded[0]) == memory(seeded[1])
     assert facts(seeded[0].run) == facts(seeded[1].run)

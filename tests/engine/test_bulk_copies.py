@@ -67,7 +67,7 @@ COPIES = {
 def test_the_same_is_done_and_said(name):
     text = KERNEL.format(body=COPIES[name])
     for checks in ("none", "memory", "all"):
-        compare(text, checks=checks, grid=4)
+        compare(text, checks=checks, grid=2)
     compare(text, checks="memory", seed=3)
     compare(text, checks="none", grid=4, max_steps=60)
     assert same_events(text)

@@ -21,7 +21,7 @@ def test_random_kernels(seed, block, banks):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))  # workers share the load
-@settings(max_examples=16, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     writer=st.sampled_from((Writer, Poller)), seed=st.integers(0, 2**32), block=st.sampled_from((32, 64, 40)),
     banks=st.booleans(), order=st.sampled_from((0, 3)),

@@ -36,7 +36,7 @@ def test_registers(seed, block):
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 2**32), block=st.sampled_from((32, 64, 40)), order=st.sampled_from((0, 5)))
 def test_registers_of_many_kernels(seed, block, order):
     compare(Writer(seed).text(), block, order)

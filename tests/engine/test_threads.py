@@ -57,7 +57,7 @@ def test_random_kernels(seed, block, checks):
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32), block=st.sampled_from((32, 64, 40)), banks=st.booleans())
 def test_many_random_kernels(seed, block, banks):
     same(orderless(seed), block=block, banks=banks)

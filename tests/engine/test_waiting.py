@@ -179,7 +179,7 @@ COUNTS = "add.u32 %r5, %r5, 1;\n"  # so that the machine does not come back to a
 @pytest.mark.slow
 def test_lanes_that_wait_for_ever_reach_the_limit(engine):
     body = "atom.global.add.u32 %r4, [%d0], 1;\n" + LOOP.format(COUNTS + "atom.global.cas.b32 %r3, [%d0], 0, 1;")
-    _, result = run(body, engine, max_steps=20_000)
+    _, result = run(body, engine, max_steps=4_000)
     assert names(result.findings) == ["limit-reached"]
 
 
@@ -192,7 +192,7 @@ def test_both_engines_take_the_same_steps_until_the_limit():
     )
 
     def outcome(engine: str) -> tuple:
-        data, result = run(body, engine, max_steps=9_000)
+        data, result = run(body, engine, max_steps=3_000)
         return data, result.warp_instructions
 
     same_on_both(outcome)

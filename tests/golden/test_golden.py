@@ -12,7 +12,7 @@ from tests.helpers import DATA, ENGINES
 FOLDER = str(DATA / "golden")
 FAMILIES = sorted(path.name.partition(".")[0] for path in Path(FOLDER).glob("*.ptx.gz"))
 QUICK = ("warp",)
-MOST = 24  # of a group
+MOST = 12  # of a group
 
 
 def groups():

@@ -26,6 +26,6 @@ def test_what_is_written_beside_an_array_is_seen():
 
 @pytest.mark.slow
 def test_wild_addresses():
-    outcomes = list(map(canary.judge, canary.launches(thin=157)))
+    outcomes = list(map(canary.judge, canary.launches(thin=331)))
     assert [outcome for outcome in outcomes if outcome.wrong] == []
     assert sum(outcome.refused for outcome in outcomes) > len(outcomes) // 2
