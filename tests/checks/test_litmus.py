@@ -129,7 +129,7 @@ def test_message_passing(place, how, scope):
 
 @pytest.mark.thin(9)
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize(("how", "scope"), WAYS)
+@pytest.mark.parametrize(("how", "scope"), [way for way in WAYS if way[1] != "sys"])  # as far as gpu, in a launch
 def test_causality(place, how, scope):
     assert races(place, (how, scope), (how, scope)) is not reaches(scope, place)
 

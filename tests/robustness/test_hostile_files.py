@@ -108,6 +108,13 @@ def test_expressions_that_cost_too_much(text):
         evaluate(parse_expression(text), NAMES)
 
 
+@pytest.mark.parametrize("text", ["zeros(100000,100000)", "ones(1e12)", "eye(1000000)", "arange(1e9)"])
+def test_arrays_too_large_are_refused_before_they_are_made(text):
+    """A system that lends more memory than it has would not refuse them."""
+    with pytest.raises(PtxError, match="the array would be too large"):
+        evaluate(parse_expression(text), NAMES)
+
+
 def test_words_that_look_like_tolerances_are_read_once():
     with pytest.raises(PtxError):
         parse_comparison("A == " + "ar= " * 1000)  # doubled with each, when what was read could be given back

@@ -44,6 +44,9 @@ def functions() -> dict[str, Callable[..., Any]]:
 
         return make
 
+    def eye(*sides: Any) -> Any:
+        return limited(np.eye)(*(sides * 2 if len(sides) == 1 else sides))
+
     def arange(*ends: Any) -> Any:
         first, last, step = (0, ends[0], 1) if len(ends) == 1 else (*ends, 1)[:3]
         if not abs((float(last) - float(first)) / float(step)) <= MOST:
@@ -74,6 +77,6 @@ def functions() -> dict[str, Callable[..., Any]]:
         relu=lambda x: np.maximum(x, 0), sigmoid=lambda x: 1 / (1 + np.exp(-np.asarray(x, dtype=np.float64))),
         softmax=softmax, reshape=reshape, transpose=np.transpose, arange=arange,
         zeros=limited(lambda *shape: np.zeros(shape)), ones=limited(lambda *shape: np.ones(shape)),
-        eye=limited(lambda *sides: np.eye(*(sides * 2)[:2])), astype=cast,
+        eye=eye, astype=cast,
     )  # fmt: skip
     return _FUNCTIONS
