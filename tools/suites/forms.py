@@ -193,12 +193,13 @@ def run(options: Options, tally: Tally) -> bool:
 
 def judge(rows: list[Row], jobs: int | str) -> list[str]:
     """What is wrong with each row, or nothing."""
-    asked: dict[tuple[str, Version], list[tuple[int, str]]] = {}
+    # Those that are to be refused apart: a module is checked again without them.
+    asked: dict[tuple[str, Version, bool], list[tuple[int, str]]] = {}
     for number, row in enumerate(rows):
         if parses(row.text):
-            for target, version, _ in row.questions():
-                asked.setdefault((target, version), []).append((number, row.text))
-    questions = [Question(*where, tuple(texts)) for where, texts in asked.items()]
+            for target, version, wanted in row.questions():
+                asked.setdefault((target, version, wanted), []).append((number, row.text))
+    questions = [Question(target, version, tuple(texts)) for (target, version, _), texts in asked.items()]
     accepted: set[tuple[int, str, Version]] = set()
     for question, wrong in zip(questions, spread(refused, questions, jobs, 1)):
         accepted |= {(n, question.target, question.version) for n, _ in question.rows if n not in wrong}
