@@ -119,13 +119,13 @@ def _leaves(launch: Launch, checkers: Sequence[Checker]) -> Left | None:
 
 def _look(
     launch: Launch, before: GlobalMemory, start: Hook | None, shared_is_set: bool, limits: Limits, seed: int,
-    program: Program | None = None, observers: Sequence[Observer] = (),
+    program: Program | None = None, observers: Sequence[Observer] = (), is_checked: bool = True,
 ) -> tuple[Machine, list[Finding]]:  # fmt: skip
-    """A pass with a seed, with checkers of its own, and all that they find. There may be many, so native code is wanted. program: the one to run,
-    in place of the launch's."""
+    """A pass with a seed, with checkers of its own if it is checked, and all that they find. There may be many, so native code is wanted. program: the one to
+    run, in place of the launch's."""
     own, launch.program = launch.program, program or launch.program
     try:
-        checkers = _checkers(launch, shared_is_set, None)
+        checkers = _checkers(launch, shared_is_set, None) if is_checked else []
         listeners = [*checkers, *observers]
         machine = launch.run_grid(listeners, memory=before.copy(), start=start, limits=limits, seed=seed, natively=True)
         return machine, _found(launch.program, checkers, machine)

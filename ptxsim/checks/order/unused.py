@@ -76,7 +76,28 @@ def _reaches(program: Program, load: Op, store: Op) -> bool:
     for op in program.ops[load.site + 1 : store.site]:
         if _is_arithmetic(op) and not values.isdisjoint(reads(op)):
             values |= set(writes(op))
+        elif op.guard is None and not values.isdisjoint(writes(op)) and _lies_between(program, load, op, store):
+            values -= set(writes(op))
     return not values.isdisjoint(set(reads(store)) - set(_not_values(store)))
+
+
+def _lies_between(program: Program, first: Op, op: Op, last: Op) -> bool:
+    """Whether every way from one instruction to another one comes past a third."""
+    graph = control_flow(program)
+    start, past, end = (
+        next(number for number, block in enumerate(program.blocks) if each in block) for each in (first, op, last)
+    )
+    if past in (start, end):
+        return True
+    rest, seen = [start], {start, past}
+    while rest:
+        for number in graph.successors[rest.pop()]:
+            if number == end:
+                return False
+            if number not in seen:
+                seen.add(number)
+                rest.append(number)
+    return True
 
 
 def is_compared(program: Program, load: Op, update: Op) -> bool:

@@ -46,7 +46,7 @@ def exchanges(program: Program) -> tuple[Exchange, ...]:
         if _strong(op) is not None
         for pair in _pairs(program, number, place)
     )
-    are_apart = not any(_joins_ctas(op) for op in program.ops)
+    are_apart = not any(joins_ctas(op) for op in program.ops)
     return tuple(each for each in found if are_apart or not each.acquires)
 
 
@@ -153,7 +153,7 @@ def _is_mere_write(op: Op) -> bool:
     return access is not None and access.writes and not (access.reads and access.order in _ACQUIRES)
 
 
-def _joins_ctas(op: Op) -> bool:
+def joins_ctas(op: Op) -> bool:
     """Whether threads of a cluster may know of each other by more than global memory."""
     meeting = op.synchronises
     is_of_cluster = meeting is not None and meeting.mechanism is Mechanism.CLUSTER_BARRIER

@@ -21,6 +21,7 @@ from ptxsim.engine.program.operation import Program
 from ptxsim.engine.turns import Limits
 from ptxsim.machine.draws import is_impatient
 from ptxsim.machine.state import Machine
+from ptxsim.session.inspect.old_values import MOST_BYTES, Knowledge, Late, late_runs, late_sites, says_late, with_order
 from ptxsim.session.inspect.other_order import Apart, says_exchanged, with_remedy
 from ptxsim.session.launch import Launch
 from ptxsim.session.options import LaunchOptions
@@ -44,7 +45,9 @@ _HELP = (
 )
 
 Look = tuple[Machine, list[Finding]]
-Pass = Callable[..., Look]  # (limits, seed, program=, observers=): another one with a seed, and all that it finds
+Pass = Callable[
+    ..., Look
+]  # (limits, seed, program=, observers=, is_checked=): another one with a seed, and all that it finds
 
 
 def is_worth_it(launch: Launch, first: Machine, findings: Sequence[Finding]) -> bool:
@@ -88,7 +91,39 @@ def on_another_schedule(launch: Launch, first: Machine, look: Pass) -> list[Find
         machine, findings = look(limits, seed, program=program, observers=[apart])
         if apart.is_legal and (wrong := _wrong(launch, machine, findings, says_exchanged(launch.program, exchange))):
             return [with_remedy(launch.program, exchange, one) for one in wrong]
+    if launch.memory.allocated <= MOST_BYTES:
+        return _seen_late(launch, steps, look)
     return []
+
+
+def _seen_late(launch: Launch, steps: int, look: Pass) -> list[Finding]:
+    """What is found where others see late what a thread has written."""
+
+    def told(seed: int, held: Held) -> Knowledge:
+        knowledge = Knowledge(launch.program)
+        look(Limits(LONGER * steps + 1000, held=held), seed, observers=[knowledge], is_checked=False)
+        return knowledge
+
+    for late, seed in late_schedules(launch.program, steps, told):
+        assert late.knowledge is not None
+        machine, findings = look(Limits(LONGER * steps + 1000, held=late), seed, observers=[late.knowledge])
+        if late.met:
+            if wrong := _wrong(launch, machine, findings, says_late(launch.program, late)):
+                return [with_order(launch.program, late, one) for one in wrong]
+    return []
+
+
+def late_schedules(program: Program, steps: int, told: Callable[[int, Held], Knowledge]) -> Iterator[tuple[Late, int]]:
+    """Runs in which what others have written is seen late, with their seeds; told: what a run with a seed knows of all accesses."""
+    left = MOST // 2
+    for seed, from_last in ORDERS if warps_tell(program) and any(late_sites(program)) else ():
+        left -= max(LEAST, steps)
+        plain = Late(-1, from_last, 0)
+        for late in late_runs(program, told(seed, plain), from_last) if left >= steps else ():
+            if left < steps:
+                return
+            yield late, seed
+            left -= max(LEAST, late.took)
 
 
 def exchanged_schedules(program: Program, steps: int) -> Iterator[tuple[Exchange, int, Held]]:

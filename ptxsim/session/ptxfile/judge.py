@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,9 @@ from ptxsim.session.ptxfile.verdict import blamed, judged
 if TYPE_CHECKING:
     from ptxsim.engine.analysis.exchanges import Exchange
     from ptxsim.engine.held import Held
+    from ptxsim.engine.program.operation import Program
+    from ptxsim.machine.event import Observer
+    from ptxsim.session.inspect.old_values import Knowledge
     from ptxsim.session.inspect.writers import Writers
     from ptxsim.session.launch import Launch
     from ptxsim.session.options import LaunchOptions
@@ -32,7 +35,15 @@ class Judge:
 
     def unmet_on_others(self, first: Run) -> dict[int, list[Finding]]:
         """What is wrong with results on other schedules, of a small launch whose warps can tell in which order they run."""
-        from ptxsim.session.inspect.interleaved import LONGER, exchanged_schedules, held_schedules, other_seeds, says
+        from ptxsim.session.inspect.interleaved import (
+            LONGER,
+            exchanged_schedules,
+            held_schedules,
+            late_schedules,
+            other_seeds,
+            says,
+        )
+        from ptxsim.session.inspect.old_values import says_late
         from ptxsim.session.inspect.other_order import says_exchanged
 
         options = self.launch.launch_options()
@@ -56,12 +67,30 @@ class Judge:
             tried = replace(options, seed=seed, held=held, exchange=pair)
             if (found := self._unmet_with(tried, expected)) and self._may_be_so(tried, held, pair):
                 return _noted(found, says_exchanged(program, pair))
+        told = partial(self._told, program, options)
+        for late, seed in late_schedules(program, first.warp_instructions, told) if seeds else ():
+            assert late.knowledge is not None
+            found = self._unmet_with(replace(options, seed=seed, held=late), expected, [late.knowledge])
+            if found and late.met:
+                return _noted(found, says_late(program, late))
         return {}
 
-    def _unmet_with(self, options: LaunchOptions, expected: dict[int, ExpectedValue]) -> dict[int, list[Finding]]:
+    def _told(self, program: Program, options: LaunchOptions, seed: int, held: Held) -> Knowledge:
+        """What a run with a seed knows of all accesses to global memory."""
+        from ptxsim.session.inspect.old_values import Knowledge
+
+        knowledge = Knowledge(program)
+        self._unmet_with(replace(options, seed=seed, held=held), {}, [knowledge])
+        return knowledge
+
+    def _unmet_with(
+        self, options: LaunchOptions, expected: dict[int, ExpectedValue], observers: Sequence[Observer] = ()
+    ) -> dict[int, list[Finding]]:
         """What is wrong with results of a run with other options."""
+        from ptxsim.session.execution import execute
+
         values, parameters, prior, _ = self.launch.bound(replace(options, held=None, max_steps=None, exchange=None))
-        run = self.launch.kernel.run(parameters, replace(options, prior=prior))
+        run = execute(self.launch.kernel.prepare(parameters, replace(options, prior=prior)), observers=observers)
         found = dict[int, list[Finding]]()
         for place, expectation in expected.items() if run.stopped_at is None else ():
             if unmet := self.unmet(expectation, run, values):
