@@ -225,7 +225,7 @@ def argument(value: Record, memory: Mapping[str, np.ndarray]) -> Any:
             return TensorMap(
                 memory[given["buf"]], dtype, given["dims"], given["strides"], given["box"], swizzle=swizzle
             )
-    return float(given) if kind == "f32" else int(given)
+    return float(given) if kind in ("f32", "f64") else int(given)
 
 
 def read(path: Path) -> Module:

@@ -260,7 +260,7 @@ def launch(m: Machine, p: Any, c: int, start: float) -> float:
             m.values[w, r].ready = 0.0
         m.warps[w].access = m.warps[w].store = m.warps[w].stored = m.warps[w].written = 0.0
         m.warps[w].read = m.warps[w].loaded = m.warps[w].changed = m.warps[w].fenced = 0.0
-        m.warps[w].stores = 0
+        m.warps[w].stores = m.warps[w].changes = 0
         for what in (Async.COPIES, Async.BULKS, Async.PRODUCTS, Async.TENSOR, Async.MOVES):
             m.groups[what, w].last, m.groups[what, w].count = 0.0, 0
         if not advance(m, p, w, m.warps[w].ready):

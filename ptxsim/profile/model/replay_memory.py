@@ -14,6 +14,7 @@ from ptxsim.profile.model.replay_state import (
     INF,
     OPEN_LINES,
     SUBS,
+    Count,
     Machine,
     Total,
     Unit,
@@ -102,14 +103,50 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
         elif what == ATOMIC:
             drop(m, p, line)
     if what == ATOMIC:
+        if m.state[0].atomics == 0:
+            m.state[0].atomics = 1
+            hold_loads(m, p, begin)
         # Lanes that do not merge follow each other at the L2, with those of the other SMs.
         from_l2 = max(begin, m.free[Unit.ATOMICS])
         m.free[Unit.ATOMICS] = from_l2 + float(m.entries[q].cycles) * p.atomic_cost
         work(m, Unit.ATOMICS, 0, from_l2, m.free[Unit.ATOMICS])
-        worst = max(worst, m.free[Unit.ATOMICS] + p.atomic_latency + p.atomic_far)
+        worst = max(worst, m.free[Unit.ATOMICS] + p.atomic_latency + far_half(m, p, w, q))
         m.warps[w].changed = m.free[Unit.ATOMICS]
         m.totals[Total.ATOMICS] += float(m.entries[q].cycles)
     return float(worst)
+
+
+def hold_loads(m: Machine, p: Any, begin: float) -> None:
+    """Loads that are still on their way to L2 when the first atomics of other SMs come there wait for what the SMs send of them: of many lines one is
+    where those queue (tools/data/shares)."""
+    if m.counts[Count.USED_SLOTS] <= p.atomic_before:
+        return
+    cycles = 0.0
+    for k in range(m.counts[Count.USED_SLOTS]):
+        if m.warps[k].active:
+            for q in range(m.warps[k].entry, m.warps[k].end):
+                cycles += float(m.entries[q].cycles) if m.entries[q].code == ATOMIC else 0.0
+    until = begin + p.atomic_ahead * min(cycles, p.atomic_queue) * p.atomic_cost
+    for k in range(m.counts[Count.USED_SLOTS]):
+        if m.warps[k].active and m.warps[k].loaded > begin + p.l2_latency - p.atomic_early:
+            for r in range(m.values.shape[1]):
+                if m.values[k, r].ready > begin and m.values[k, r].why == LONG:
+                    m.values[k, r].ready = max(until, m.values[k, r].ready)
+            if m.warps[k].ready > begin and m.warps[k].why == LONG:
+                m.warps[k].ready = max(until, m.warps[k].ready)
+                m.subs[k % SUBS].dirty = True
+
+
+def far_half(m: Machine, p: Any, w: int, q: int) -> float:
+    """Cycles more for an atomic on memory of the other half of L2. Of the SM that takes longest the first line of a warp is there, and of the next ones each other;
+    of several lines at once it is the mean."""
+    if m.entries[q].count != 1:
+        return float(p.atomic_far)
+    line = m.lines[m.entries[q].first] >> 4
+    if m.warps[w].changes == 0 or line != m.warps[w].line:
+        m.warps[w].changes += 1
+    m.warps[w].line = line
+    return float(2 * p.atomic_far if m.warps[w].changes % 2 == 1 else 0.0)
 
 
 def flag(m: Machine, p: Any, w: int, q: int, done: float) -> float:
@@ -121,7 +158,7 @@ def flag(m: Machine, p: Any, w: int, q: int, done: float) -> float:
         m.written[line] = max(m.written[line], m.warps[w].store) + p.flag_line
         m.flags[f] = m.written[line] - p.flag_line + (p.flag_fenced if m.warps[w].fenced > 0 else p.flag_relaxed)
     elif f >= 0:
-        m.flags[f] = done - p.atomic_far - p.atomic_latency / 2 + p.flag_atomic
+        m.flags[f] = m.warps[w].changed + p.atomic_latency / 2 + p.flag_atomic
     f = m.entries[q].awaits - 1
     if f >= 0 and m.flags[f] < INF:
         done = max(done, m.flags[f])

@@ -52,6 +52,7 @@ STATE = record(
     ("finished", "f8"), ("active", "f8"), ("since", "f8"), ("now", "f8"),
     ("replacing", "f8"), ("replaced", "f8"),  # from when on CTAs come in the place of others; until when those that have come take the GPU
     ("launched", "f8"),  # when the first constants are there that come with the launch
+    ("atomics", "i8"),  # on global memory: whether there have been any
     ("waits", "?"),  # a warp does, for a flag
     ("stores", "i8"), ("stored", "f8"),  # to global memory so far, and when the last was
     ("sending", "f8"), ("place", "i8"),  # until when stores are being sent to L2; where the next line is opened
@@ -90,6 +91,7 @@ WARP = record(
         ("read", "f8"),  # when the last load from global memory was
         ("loaded", "f8"),  # when the last load is there
         ("changed", "f8"),  # when the last atomic has been done
+        ("line", "i8"), ("changes", "i8"),  # the line of the last atomic; how many times it was another than before
         ("fenced", "f8"),  # when the last fence began
     )  # fmt: skip
 VALUE = record(("ready", "f8"), ("pipe", "i4"), ("why", "i4"))  # a register of a warp
