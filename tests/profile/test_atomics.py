@@ -27,14 +27,45 @@ def test_of_a_warp_one_lane_adds_to_one_word():
     assert 5 * one < many
 
 
-def test_half_of_memory_is_in_the_far_half_of_l2():
-    """An atomic takes 350 cycles near and 575 far (tools/data/fences/after.tsv): the mean where several SMs have them."""
+def chained(step: int, ctas: int, atomic: str = "atom.global.add.u32 %r1, [%d0], 0;") -> int:
+    """Cycles of eight atomics of a warp that wait for each other, `step` bytes apart, by so many CTAs."""
     own = "mov.u32 %r0, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r0, %r2, 8192, %r0; mul.wide.u32 %d1, %r0, 4; add.u64 %d0, %d0, %d1;"
-    turn = "atom.global.add.u32 %r1, [%d0], 0; cvt.u64.u32 %d1, %r1; add.u64 %d0, %d0, %d1;"
-    body = f"ld.param.u64 %d0, [place]; {own} {turn * 8}"
-    made, place = kernel(body + "st.global.u32 [%d0], %r1;"), np.zeros(66 * 8192, np.uint32)
-    one, many = (made.launch(n, 32, [place, 0], profile=True, gpu="H200").cycles.cycles for n in (1, 66))
-    assert 8 * 100 < many - one < 8 * 130
+    turn = f"{atomic} cvt.u64.u32 %d1, %r1; add.u64 %d0, %d0, %d1; add.u64 %d0, %d0, {step};"
+    body = f"ld.param.u64 %d0, [place]; mov.u32 %r3, 0; {own} {turn * 8}"
+    place = np.zeros(ctas * 8192, np.uint32)
+    return (
+        kernel(body + "st.global.u32 [%d0], %r1;").launch(ctas, 32, [place, 0], profile=True, gpu="H200").cycles.cycles
+    )
+
+
+def test_half_of_memory_is_in_the_far_half_of_l2():
+    """An atomic takes 350 cycles near and 575 far (tools/data/fences/after.tsv): the SM that takes longest is far from a line (`x_add` and `x_exch` of
+    tools/data/shares: 539 cycles a turn, 315 of one SM alone), of several lines it is the mean."""
+    assert 8 * 190 < chained(0, 66) - chained(0, 1) < 8 * 250
+    assert 8 * 95 < chained(1024, 66) - chained(1024, 1) < 8 * 130
+
+
+def test_compare_and_swap_takes_l2_longer():
+    """`x_once32` and `x_add` of tools/data/shares, 528 CTAs of 256 threads: 1,044 and 669 cycles a turn."""
+
+    def turns(atomic: str) -> int:
+        body = f"""ld.param.u64 %d0, [place]; mov.u32 %r0, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r0, %r2, 256, %r0; mul.wide.u32 %d1, %r0, 4;
+            add.u64 %d0, %d0, %d1; mov.u32 %r1, 0; {atomic * 8} st.global.u32 [%d0], %r1;"""
+        place = np.zeros(528 * 256, np.uint32)
+        return kernel(body).launch(528, 256, [place, 0], profile=True, gpu="H200", checks="none").cycles.cycles
+
+    added, compared = turns("atom.global.add.u32 %r1, [%d0], %r1;"), turns("atom.global.cas.b32 %r1, [%d0], %r1, %r0;")
+    assert 1.3 < compared / added < 1.9
+
+
+@pytest.mark.parametrize("ctas, measured", [(528, 1081), (792, 12456), (1056, 16067)])
+def test_loads_that_come_late_wait_for_atomics_on_few_lines(ctas, measured):
+    """`a_red` of tools/data/shares: a load, then a reduction of 8 lines by the warps of each CTA. Of up to 32 warps all loads have been sent before."""
+    body = """ld.param.u64 %d0, [place]; mov.u32 %r0, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 256, %r0; mul.wide.u32 %d1, %r3, 4; add.u64 %d1, %d1, %d0;
+        ld.global.u32 %r1, [%d1+1024]; mul.wide.u32 %d2, %r0, 4; add.u64 %d2, %d2, %d0; red.global.add.u32 [%d2], %r1;"""
+    place = np.zeros(256 + ctas * 256, np.uint32)
+    found = kernel(body).launch(ctas, 256, [place, 0], profile=True, gpu="H200", checks="none").cycles.cycles
+    assert found == pytest.approx(measured, rel=0.4)
 
 
 def test_a_match_takes_as_long_as_it_finds_values():

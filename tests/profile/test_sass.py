@@ -150,6 +150,15 @@ def test_a_quotient_of_several_instructions_is_one_turn_of_a_loop(monkeypatch):
     assert "FCHK" in loop and 8 * 12 < long.issued - short.issued < 8 * 24
 
 
+def test_a_sum_of_a_double_width_product_is_one_turn_of_a_loop(monkeypatch):
+    """The assembler makes one to three instructions of each, which were taken for turns that it had unrolled."""
+    kernel = recorded_kernel(monkeypatch, "wide_sums")
+    short, long = (
+        kernel.launch(1, 32, [np.zeros(32, np.uint64), turns], profile=True, checks="none").cycles for turns in (8, 16)
+    )
+    assert long.issued - short.issued == 8 * 13
+
+
 @pytest.mark.parametrize("engine", ["compiled", "interpreter"])
 @pytest.mark.parametrize("ptxas", ["recorded", "off"])
 @pytest.mark.parametrize("by, way", [(1e-38, 0), (np.inf, 1), (0.0, 1)])

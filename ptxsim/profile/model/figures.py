@@ -159,7 +159,9 @@ class Figures:
     atomic_whole: float = 1.15  # of one on all words of it
     atomic_float: float = 2.4  # times as many for the lanes of a warp with the same word, if it adds floats
     atomic_compare: float = 2.7  # times as many for a compare and swap (tools/data/shares)
-    atomic_before: int = 32  # warps of an SM that have all sent their loads when the first atomics come (tools/data/shares)
+    atomic_before: int = (
+        32  # warps of an SM that have all sent their loads when the first atomics come (tools/data/shares)
+    )
     atomic_early: float = 150  # cycles that the first SM's first atomic is before this one's: of more warps, loads that come to L2 later than that wait
     atomic_ahead: float = 0.77  # for so much of what SMs have on their way then
     atomic_queue: float = 300  # cycles of those units that an SM has on their way before its next atomic waits
