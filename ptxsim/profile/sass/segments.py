@@ -331,15 +331,9 @@ class Matching:
             here = [i for i in block.instructions if self.ptx(i) == number]
             counts = Counter(self.site(i) for i in here)
             # A product of double width with a sum may be one instruction or several: there are as many as products.
-            counts.update(
-                Counter(
-                    {
-                        s: n - counts[s]
-                        for s, n in Counter(self.site(i) for i in here if ".WIDE" in i.name).items()
-                        if self.sizes[s] == 1
-                    }
-                )
-            )
+            products = Counter(self.site(i) for i in here if ".WIDE" in i.name)
+            for site in products:
+                counts[site] = products[site] if self.sizes[site] == 1 else counts[site]
             said = Counter(
                 max(1, round(count / self.sizes[site])) for site, count in counts.items() if self.sizes.get(site)
             )
