@@ -19,9 +19,11 @@ from ptxsim.engine.analysis.interplay import looks_again, meeting_blocks, warps_
 from ptxsim.engine.held import Held
 from ptxsim.engine.program.operation import Program
 from ptxsim.engine.turns import Limits
+from ptxsim.isa.facts import AccessKind
 from ptxsim.machine.draws import is_impatient
 from ptxsim.machine.state import Machine
-from ptxsim.session.inspect.old_values import MOST_BYTES, Knowledge, Late, late_runs, late_sites, says_late, with_order
+from ptxsim.session.inspect.known_writes import Knowledge
+from ptxsim.session.inspect.old_values import MOST_BYTES, Late, late_runs, late_sites, says_late, with_order
 from ptxsim.session.inspect.other_order import Apart, says_exchanged, with_remedy
 from ptxsim.session.launch import Launch
 from ptxsim.session.options import LaunchOptions
@@ -33,9 +35,11 @@ SEEDS = range(1, 9)
 # In which a warp is held: the seed, and whether the last CTA comes in first; what others may do meanwhile, besides as much as all did on the
 # first; what such a schedule counts for at least.
 ORDERS = (0, False), (1, False), (0, True)
+LATE = ORDERS[1:2]  # in which what others have written is seen late: with a seed CTAs take turns
 # The same of accesses that come the other way round: how many turns one warp is ahead, and what others may do while it stands still.
 LEADS, APART, APART_SEEDS = (0, 6, 12, 3, 9, 18, 24, 36), (16, 8, 64, 32), range(1, 17)
 PATIENCE, LEAST = 300, 500
+FEW = 5  # of them for pairs that begin with an atomic, or acquire: many a lock that is right does
 
 _RACES = ("race-global", "race-shared")
 # Of races on schedules on which a warp stands still: flags do order the two where it does not.
@@ -116,7 +120,7 @@ def _seen_late(launch: Launch, steps: int, look: Pass) -> list[Finding]:
 def late_schedules(program: Program, steps: int, told: Callable[[int, Held], Knowledge]) -> Iterator[tuple[Late, int]]:
     """Runs in which what others have written is seen late, with their seeds; told: what a run with a seed knows of all accesses."""
     left = MOST // 2
-    for seed, from_last in ORDERS if warps_tell(program) and any(late_sites(program)) else ():
+    for seed, from_last in LATE if warps_tell(program) and any(late_sites(program)) else ():
         left -= max(LEAST, steps)
         plain = Late(-1, from_last, 0)
         for late in late_runs(program, told(seed, plain), from_last) if left >= steps else ():
@@ -132,9 +136,11 @@ def exchanged_schedules(program: Program, steps: int) -> Iterator[tuple[Exchange
     left, pairs = MOST // 2, exchanges(program) if warps_tell(program) else ()
     once = [(seed, from_last, steps + PATIENCE, 0) for seed, from_last in ORDERS]
     often = [(seed, False, APART[seed // 2 % len(APART)], LEADS[seed % len(LEADS)]) for seed in APART_SEEDS]
-    for (seed, from_last, patience, lead), pair in product((*often, *once), pairs):
+    for (number, (seed, from_last, patience, lead)), pair in product(enumerate((*often, *once)), pairs):
         if left < steps:
             return
+        if number >= FEW and (pair.acquires or program.ops[pair.sites[0]].accesses[0].kind is AccessKind.ATOMIC):
+            continue
         held = Held(exchanged(program, pair)[1], from_last, patience, again=patience < PATIENCE, lead=lead)
         yield pair, seed, held
         left -= max(LEAST, held.took)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ptxsim.engine.held import Held
     from ptxsim.engine.program.operation import Program
     from ptxsim.machine.event import Observer
-    from ptxsim.session.inspect.old_values import Knowledge
+    from ptxsim.session.inspect.known_writes import Knowledge
     from ptxsim.session.inspect.writers import Writers
     from ptxsim.session.launch import Launch
     from ptxsim.session.options import LaunchOptions
@@ -77,7 +77,7 @@ class Judge:
 
     def _told(self, program: Program, options: LaunchOptions, seed: int, held: Held) -> Knowledge:
         """What a run with a seed knows of all accesses to global memory."""
-        from ptxsim.session.inspect.old_values import Knowledge
+        from ptxsim.session.inspect.known_writes import Knowledge
 
         knowledge = Knowledge(program)
         self._unmet_with(replace(options, seed=seed, held=held), {}, [knowledge])
