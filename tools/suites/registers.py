@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ptxsim.profile.lowering.learned import is_near
 from suites.common import Options, Tally, spread
 
-NEAR = 10  # per cent of what ptxas says
 ENDINGS = re.compile(r"\.sm_\w+|\.lineinfo|\.G|\.ptx|\.gz")  # of files: how they were compiled
 
 
@@ -40,7 +40,7 @@ class Kernel(NamedTuple):
     @property
     def is_near(self) -> bool:
         """Whether the estimate is within 10 %: exactly so much, too, which as a floating-point ratio is more."""
-        return 100 * abs(self.estimate[0] - self.plain[0]) <= NEAR * self.plain[0]
+        return is_near(self.estimate[0], self.plain[0])
 
     @property
     def judges(self) -> bool:

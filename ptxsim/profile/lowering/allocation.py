@@ -31,6 +31,11 @@ SPARE = 28  # registers that values may spread over, however few are live
 LATE = (Kind.ACCESS, Kind.ASYNC_COPY, Kind.SHUFFLE)
 IN_ORDER = 120  # targets from here on place values as they come, and what IMAD.WIDE multiplies in odd registers, as nvdisasm shows ptxas 13.0's code
 FOUR = 4  # registers of the widest operand but those of a warpgroup's products
+ODD = (
+    "none",
+    "stored",
+    "factors",
+)  # what lies in odd registers: nothing, what goes to global memory, and what IMAD.WIDE multiplies, too
 
 
 def registers(
@@ -62,24 +67,16 @@ class Held(NamedTuple):
 class Allocation:
     """Places of the values of a program: a walk over its blocks finds which are in use at one time, and each takes the first that is left."""
 
-    def __init__(self, facts: Assembly, pressure: Pressure):
-        self.pressure, self.facts = pressure, facts
+    def __init__(self, facts: Assembly, pressure: Pressure, late: bool = True):
+        """late: whether what an instruction reads late stays taken."""
+        self.pressure, self.facts, self.late = pressure, facts, late
         self.parents: dict[int, tuple[int, int]] = {}  # value -> one that it lies beside, and how far after it
         self.spans: dict[int, tuple[int, int]] = {}  # of the first of such values: where all begin and end, from it
         self._join_copies()
         self._join_operands()
-        self.odd = {
-            self.root(slot)[0] for block in pressure.blocks for op in block.ops if _stores(op) for slot in op.reads[1:]
-        }
         self.in_order = parse_target(facts.target).number >= IN_ORDER
-        if self.in_order:
-            self.odd |= {
-                self.root(slot)[0]
-                for block in pressure.blocks
-                for op in block.ops
-                if op.unit == "imad.wide"
-                for slot in op.reads
-            }
+        self.odd: Set[int] = set()  # values that lie in odd registers
+        self.sent: set[int] = set()  # copies that go to global memory
         self.beside: dict[int, dict[int, None]] = {}  # value -> those that are in use at one time with it
 
     # ---- values side by side ----
@@ -162,11 +159,22 @@ class Allocation:
     def run(self, orders: Iterable[tuple[Sequence[MachineOp], Set[int]]]) -> int:
         """Registers that are taken, the stack's pointer among them, with the blocks in these orders. What takes several registers chooses first,
         then the rest, each in the order of the text; from sm_120 on all in the order of the text."""
+        self.meet(orders)
+        return self.places(self.in_order, ODD[1 + self.in_order], self.sent)
+
+    def meet(self, orders: Iterable[tuple[Sequence[MachineOp], Set[int]]]) -> None:
+        """Note who is in use beside whom, with the blocks in these orders."""
         for ops, live in orders:
             self._block(ops, live)
+
+    def places(self, in_order: bool, odd: str, others: Set[int] = frozenset()) -> int:
+        """Registers that are taken once `meet` has noted that: all in the order of the text, or what takes several first. odd: one of ODD;
+        others: what is in odd registers beside that."""
+        blocks = self.pressure.blocks
+        self.odd = others | {self.root(s)[0] for block in blocks for op in block.ops for s in _in_odd(op, odd)}
         places: dict[int, range] = {}
         for root in sorted(
-            self.beside, key=lambda root: not self.in_order and root not in self.spans and self._size(root) == 1
+            self.beside, key=lambda root: not in_order and root not in self.spans and self._size(root) == 1
         ):
             places[root] = self._place(root, [places[other] for other in self.beside[root] if other in places])
         return max((place.stop for place in places.values()), default=STACK + 1)
@@ -191,7 +199,7 @@ class Allocation:
             written = self._roots(op.writes)
             stay = self._roots(live) | written
             gone = there - stay
-            late = op.kind in LATE or UNITS[op.unit].pipe is Pipe.XU
+            late = self.late and is_late(op)
             if late and any(self._size(self.root(slot)[0]) > self.pressure.words(slot) for slot in op.writes):
                 self._meet(stay | gone, held)  # a part of what lies side by side does not take the place of an address
             self._meet(stay, held)
@@ -213,7 +221,7 @@ class Allocation:
                     self.spans[name] = 0, size
                     found.add(name)
                     if _stores(op):
-                        self.odd.add(name)
+                        self.sent.add(name)
         return found
 
     def _meet(self, values: Set[int], held: Iterable[Held]) -> None:
@@ -248,6 +256,18 @@ class Allocation:
 def _stores(op: MachineOp) -> bool:
     """Whether an operation sends registers to global memory."""
     return op.unit == "global" and op.kind == Kind.ACCESS and op.stores
+
+
+def is_late(op: MachineOp) -> bool:
+    """Whether an operation reads its registers some time after it has been issued."""
+    return op.kind in LATE or UNITS[op.unit].pipe is Pipe.XU
+
+
+def _in_odd(op: MachineOp, odd: str) -> tuple[int, ...]:
+    """Of what an operation reads, what lies in odd registers if those are as `odd` says, one of ODD."""
+    if odd != ODD[0] and _stores(op):
+        return op.reads[1:]
+    return op.reads if odd == ODD[2] and op.unit == "imad.wide" else ()
 
 
 def _slots(operands: Iterable[Operand | None]) -> list[int]:

@@ -6,6 +6,8 @@ are assigned. `lower` is the way in; `emulated` has the sequences that stand for
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from ptxsim.engine.analysis import def_use
 from ptxsim.engine.program.operand import Address, Special, StackAddress
 from ptxsim.engine.program.operation import Op, Program, fact
@@ -13,12 +15,13 @@ from ptxsim.isa.facts import Control, Scope
 from ptxsim.isa.registry import Form
 from ptxsim.machine.memory import PARAMETERS as FIRST_PARAMETER
 from ptxsim.profile.lowering import memory, scalar, synchronisation, tensor, unroll  # noqa: F401  (they register lowerings)
-from ptxsim.profile.lowering.allocation import fewest, registers
+from ptxsim.profile.lowering.allocation import CALLING, fewest, registers
 from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly, names_shared
 from ptxsim.profile.lowering.convergence import converge
 from ptxsim.profile.lowering.fusion import names_variable
 from ptxsim.profile.lowering.halves import narrow as narrow_values
 from ptxsim.profile.lowering.halves import products
+from ptxsim.profile.lowering.learned import corrected
 from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
 from ptxsim.profile.lowering.merging import Alignment, merge_shared
 from ptxsim.profile.lowering.moves import keep_moves
@@ -27,6 +30,7 @@ from ptxsim.profile.lowering.pressure import FULL_OCCUPANCY, LOADS_CONSTANTS, MO
 from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.lowering.schedule import Budget, narrow, schedule
 from ptxsim.profile.lowering.spills import spill
+from ptxsim.profile.lowering.traits import Given, Traits, traits
 from ptxsim.profile.model.figures import UNITS
 from ptxsim.types import Target, parse_target
 
@@ -36,6 +40,8 @@ MARGIN = 7  # the same, with what the assembler leaves free while it puts instru
 PARAMETER = 4  # cycles of the sub-core for a parameter: about every other one ptxas reads as an operand or by ULDC, which take none of LDC's 8
 # Where the constants of a launch have the sizes of CTA and grid, the stack's begin, what describes global memory, and parameters: bytes, on sm_90.
 SIZES, STACK, GLOBAL_MEMORY, PARAMETERS = 0x0, 0x28, 0x208, 0x210
+
+Order: TypeAlias = tuple[list[MachineOp], frozenset[int]]  # a block's instructions, and what is live after them
 
 
 def constant_line(place: int) -> int:
@@ -67,6 +73,8 @@ class Lowering(Assembly):
         self.homes: dict[int, list[int]] = {}  # block -> sites of values that are made there, wherever PTX makes them
         self.counted: set[int] = set()  # copies of loops whose turns the text does not tell
         self.shared_home: set[int] = set()  # blocks that make the base address of shared memory
+        self.rules = Given(0, 0, 0, most, 0)  # what rules say of registers
+        self.traits: Traits = {}  # what the table of registers goes by
 
     # ---- blocks ----
 
@@ -102,12 +110,19 @@ class Lowering(Assembly):
                 block.ops = self._narrow(block.ops, pressure, live)
         least = max((pressure.within(ops, live) for ops, live in zip(tight, live_out)), default=0)
         given = self._given(least)
-        needed, spilled = self._needed(blocks, tight, live_out, given), 0
+        lanes = Pressure(self, blocks, self.like, moved=True)
+        orders = [(block.ops, live) for block, live in zip(blocks, live_out)]
+        needed, spilled = self._needed(lanes, orders, tight, given), 0
+        self.rules = Given(needed, least, given, self.allowed, fewest(self))
+        self.traits = traits(self, lanes, orders, list(zip(tight, live_out)), self.rules)
         if needed > self.allowed:
             needed, spilled = (
                 self.allowed,
                 spill(Pressure(self, blocks, self.like), blocks, live_out, self.allowed - RESERVED),
             )
+        else:
+            least = max(fewest(self), CALLING if self._calls() else 0)
+            needed = min(self.allowed, max(least, corrected(needed, self.traits)))
         # Where warps give registers to others, a thread begins with as many as .maxnreg or .minnctapersm allow, up to what some end with.
         if moved := [synchronisation.literal(op) for op in self.program.ops if op.family == "set_registers"]:
             needed = max(needed, min(self.allowed, max(moved)))
@@ -119,21 +134,18 @@ class Lowering(Assembly):
         """Registers that so many live ones may spread over: what lets an SM be full of warps, or the step of allocation that they need."""
         return min(self.allowed, max(FULL_OCCUPANCY, -(-(live + MARGIN) // STEP) * STEP))
 
-    def _needed(
-        self, blocks: list[MachineBlock], tight: list[list[MachineOp]], live_out: list[frozenset[int]], given: int
-    ) -> int:
-        """Registers of a thread, where blocks that would take more than `given` are in their tight order."""
-        pressure = Pressure(self, blocks, self.like, moved=True)
+    def _needed(self, pressure: Pressure, made: list[Order], tight: list[list[MachineOp]], given: int) -> int:
+        """Registers of a thread by rules, where blocks that would take more than `given` are in their tight order."""
         room = given - RESERVED
-        orders: list[tuple[list[MachineOp], frozenset[int]]] = []
+        orders: list[Order] = []
         # Where turns are made together: how many are left, and how many come after those.
         counted, full = {self.new_slot(), self.new_slot()}, False
-        for number, (block, live) in enumerate(zip(blocks, live_out)):
+        for number, (ops, live) in enumerate(made):
             if number >= len(tight) and number in self.counted:
                 live = live | counted
-            fits = pressure.within(block.ops, live) <= room
+            fits = pressure.within(ops, live) <= room
             if fits or number < len(tight):  # a loop that does not fit is not unrolled
-                orders.append((block.ops if fits else tight[number], live))
+                orders.append((ops if fits else tight[number], live))
             full |= not fits
         # What does not fit in its best order is put in one that takes all there is, not in the tightest, while an SM is full of warps.
         needed = max(registers(self, pressure, orders, self._calls()), min(given, FULL_OCCUPANCY) if full else 0)
