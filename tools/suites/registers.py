@@ -1,7 +1,8 @@
 """Registers and spills of every kernel of a folder against `ptxas -v`: those of the marked text, and the estimate without ptxas.
 
 With line marks the assembler must say the same as without. The estimate is within 10 % of it for the share that `--within` asks for.
-Rules of the lowering come from kernels of one half only, drawn by names; the other half judges them. `--table` prints every kernel.
+Rules of the lowering come from kernels of one half only, drawn by names; the other half judges them, and both judge the table that corrects
+them (tools/fit_registers.py). `--table` prints every kernel.
 """
 
 from __future__ import annotations
