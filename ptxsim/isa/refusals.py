@@ -22,6 +22,7 @@ from ptxsim.types import Target, Version
 COMPARED = 12
 
 
+@lru_cache(maxsize=4096)
 def unknown_instruction(opcode: str) -> Finding:
     """No instruction has this name; the help names the nearest spelling."""
     words = opcode.split(".")
