@@ -114,6 +114,11 @@ def read_rows(path: Path) -> Iterator[tuple[Row, str]]:
             )
 
 
+B128 = (8, 3)  # the version from which on there are registers of 128 bits
+# Rows with names that nothing declares, whatever the target, before and from that version on: those are told first, of few rows at a time.
+_NAMELESS: dict[bool, set[str]] = {False: set(), True: set()}
+
+
 @dataclass(frozen=True)
 class Question:
     """Rows (their numbers and texts) to be judged for one target and version."""
@@ -129,11 +134,15 @@ def refused(question: Question) -> set[int]:
     All rows go into one module. What is found at a row's line refuses it; the module is then checked again without
     those rows, for some mistakes hide others. What is found elsewhere is hunted by halving.
     """
-    found: set[int] = set()
-    rows = question.rows
+    known = _NAMELESS[question.version >= B128]
+    found = {number for number, text in question.rows if text in known}
+    rows = tuple(row for row in question.rows if row[0] not in found)
     while rows:
-        lines = {finding.line - FIRST_LINE for finding in _check(question, rows) if finding.level == "error"}
+        errors = [finding for finding in _check(question, rows) if finding.level == "error"]
+        lines = {finding.line - FIRST_LINE for finding in errors}
         wrong = {rows[line][0] for line in lines if 0 <= line < len(rows)}
+        if all(finding.name == "undeclared-name" for finding in errors):
+            known.update(text for number, text in rows if number in wrong)
         if lines and not wrong:
             if len(rows) == 1:
                 return found | {rows[0][0]}
@@ -148,7 +157,7 @@ def refused(question: Question) -> set[int]:
 
 def _check(question: Question, rows: tuple[tuple[int, str], ...]) -> list[Finding]:
     version = f"{question.version[0]}.{question.version[1]}"
-    b128 = ".reg .b128 q<8>;" if question.version >= (8, 3) else ""
+    b128 = ".reg .b128 q<8>;" if question.version >= B128 else ""
     prelude = PRELUDE.format(version=version, target=question.target, b128=b128)
     return check("\n".join([prelude[:-1], *(text for _, text in rows), LAST_LINES]))
 
