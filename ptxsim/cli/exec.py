@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--count", type=Count(), help="Look at N launches.")
 @click.option("--launches", type=Count(), help="End the program after N launches.")
 @click.option("--quick", is_flag=True, help="Triton: take the times of benchmarks, do not make their results.")
+@click.option("--untuned", is_flag=True, help="Triton: take an autotuner's first configuration that runs.")
 @click.option("--why", multiple=True, metavar="NAME[INDEX]", help="Say who wrote an element, and what it depends on.")
 @click.option("--banks", is_flag=True, help="Count shared-memory wavefronts.")
 @click.option("--profile", is_flag=True, help="Predict cycles.")

@@ -23,7 +23,7 @@ class Wanted:
     at. All others run as well, unwatched: what comes after needs their results. `results`: a folder where each process leaves
     its records for `ptxsim exec`. `page`: with the part of the page about each. `told`: how findings are written to standard error.
     `why`: elements that are asked about, as `programs.why` reads them. `launches`: the program is ended after so many. `quick`: results
-    of benchmarks are not made.
+    of benchmarks are not made. `untuned`: of an autotuner's configurations the first one that runs is taken, without trials of the others.
     """
 
     target: str | None = None
@@ -44,6 +44,7 @@ class Wanted:
     why: tuple[str, ...] = ()
     launches: int | None = None
     quick: bool = False
+    untuned: bool = False
 
     @classmethod
     def from_environment(cls) -> Self:

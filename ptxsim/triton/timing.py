@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +22,26 @@ EVERY = 13  # a benchmark is predicted from each 13th SM, an odd number as tiles
 EVERY_OF_TRIAL = 33  # of which the autotuner makes many, to put them in order
 
 
+class Tuning:
+    """Which configurations an autotuner has come to since it began; one that it comes to again is of a new beginning."""
+
+    def __init__(self) -> None:
+        self.has_run = False  # a trial, to its end
+        self._tuner: Any = None
+        self._seen: set[int] = set()
+
+    def is_over(self, call: Callable[[], Any]) -> bool:
+        """Whether a trial is of a configuration after one that has run. call: the function within triton.runtime.autotuner.Autotuner._bench."""
+        known = inspect.getclosurevars(call).nonlocals if inspect.isfunction(call) else {}
+        if "self" not in known or "config" not in known:
+            return False
+        tuner, config = known["self"], id(known["config"])
+        if tuner is not self._tuner or config in self._seen:
+            self._tuner, self._seen, self.has_run = tuner, set(), False
+        self._seen.add(config)
+        return self.has_run
+
+
 class Clock:
     """Predicted milliseconds of the launches since the beginning. Launches are predicted only while the program measures."""
 
@@ -30,6 +52,7 @@ class Clock:
         self.measuring = 0
         self.repeating = 0  # within a benchmark, which runs what has run before: a sample of the CTAs is enough
         self.trying = 0  # within a trial of the autotuner, whose results are not read
+        self._tuning = Tuning()
         self._has_said: set[str] = set()
 
     @property
@@ -50,10 +73,15 @@ class Clock:
     def trial(self, call: Callable[[], Any], *given: Any, **more: Any) -> Any:
         """A benchmark of the autotuner's: of kernels whose CTAs do not notice, only a sample of the CTAs is run. It takes no time of what is
         measured around it: programs measure what has been tuned."""
+        if self.collector.wanted.untuned and self._tuning.is_over(call):
+            quantiles = more.get("quantiles")
+            return math.inf if quantiles is None else [math.inf] * len(quantiles)
         before, self.storages.are_staying = self.now, True
         self.trying += 1
         try:
-            return self.benchmark(call, *given, **more)
+            found = self.benchmark(call, *given, **more)
+            self._tuning.has_run = True
+            return found
         finally:
             self.trying -= 1
             self.now, self.storages.are_staying = before, False

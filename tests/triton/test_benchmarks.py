@@ -69,6 +69,24 @@ def test_the_autotuner_goes_by_predicted_time(capsys):
         assert triton.testing.do_bench(lambda: a + a) > 0
 
 
+def test_untuned_programs_take_the_first_configuration_that_runs():
+    a = torch.randn(128, 64).half()
+    b, c = a.T.contiguous(), torch.empty(128, 128).half()
+    too_large = triton.Config({"M": 256, "N": 256, "K": 256, "GROUP": 1}, num_stages=4)
+    tuned = triton.autotune([too_large, *matmul_kernel.configs], key=["m"])(matmul_kernel.fn)
+
+    def launch(m):
+        with ptxsim.triton.active(untuned=True) as runs:
+            tuned[lambda meta: (triton.cdiv(m, meta["M"]) * triton.cdiv(128, meta["N"]),)](
+                a, b, c, m, 128, 64, *a.stride(), *b.stride(), *c.stride()
+            )
+        assert tuned.best_config is matmul_kernel.configs[0]
+        return [run.cycles is not None for run in runs]
+
+    assert launch(128) == [True, False] and launch(128) == [False] and launch(64) == [True, False]
+    assert torch.allclose(c[:64], (a[:64].float() @ b.float()).half(), atol=1e-2)
+
+
 def test_what_a_benchmark_measures_is_the_best_of_the_trials_not_all_of_them():
     a = torch.randn(128, 64).half()
     b, c = a.T.contiguous(), torch.empty(128, 128).half()
