@@ -94,7 +94,7 @@ class ProxyChecker(Observer):
             while self.shadows and (len(self.shadows) >= self.keep or self._is_over(next(iter(self.shadows)))):
                 self._close(next(iter(self.shadows)))  # mostly CTAs end in order
             shadow = self.unused.pop() if self.unused else ProxyShadow.of(-(-self.threads // LANES), self.shared_bytes)
-            shadow.begin(self.homes.rank(cta) if self.homes else 0)
+            shadow.begin(*((self.homes.rank(cta), self.homes.size) if self.homes else (0, 1)))
             self.shadows[cta] = shadow
         return shadow
 

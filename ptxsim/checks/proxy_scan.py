@@ -6,6 +6,7 @@ through proxy fences. PTX ISA, "Memory Consistency Model: Proxies", "Async proxy
 
 from __future__ import annotations
 
+from ptxsim.checks.proxy_arrivals import arrive_in_phases, hand_on, is_told, latest_arrival, settled_by
 from ptxsim.checks.proxy_chunks import take_chunks, take_lanes, take_lines, take_reads
 from ptxsim.checks.proxy_state import CHUNK_BITS, ProxyShadow, leave, tell_counts, tell_writers, write
 from ptxsim.jit.body import Array, body
@@ -39,19 +40,6 @@ def has_third(shadow: ProxyShadow, written: int, waited: int) -> bool:
     return False
 
 
-def hand_on(shadow: ProxyShadow, warp: int, mask: int) -> None:
-    """Threads tell others what they have done, their fences with it."""
-    for lane in range(32):
-        thread = warp * 32 + lane
-        if mask >> lane & 1:
-            shadow.handed[thread] = shadow.fenced[thread]
-            if shadow.unfenced[thread] == 2:
-                shadow.unfenced[thread] = 0
-                shadow.clock[4] -= 1
-    if shadow.clock[4] == 0:
-        shadow.clock[3] = shadow.clock[0] - 1  # an atomic writes after it has handed on what came before
-
-
 def note_waits(shadow: ProxyShadow, record: Array, acquires: Array) -> None:
     """Keep which threads know of others by now, and which have told others what they have done."""
     event, warp, mask = int(record["event"]), int(record["warp"]), int(record["mask"])
@@ -62,7 +50,11 @@ def note_waits(shadow: ProxyShadow, record: Array, acquires: Array) -> None:
             since = leave(shadow, int(addresses[0]), int(addresses[1]))
         for lane in range(32):
             if (mask >> lane) & 1:
+                if event == Event.MBARRIER_WAIT:
+                    since = latest_arrival(shadow, int(addresses[lane]))
                 shadow.synced[warp * 32 + lane] = max(int(shadow.synced[warp * 32 + lane]), since)
+    if event == Event.MBARRIER_ARRIVE:
+        arrive_in_phases(shadow, addresses, mask)
     if event in _HANDS_ON or (int(record["flags"]) & FLAG_STRONG and event <= Event.REDUCE):
         hand_on(shadow, warp, mask)
 
@@ -87,13 +79,13 @@ def note_fence(shadow: ProxyShadow, record: Array, useful: Array) -> None:
 
 def is_unpublished(shadow: ProxyShadow, word: int, warp: int, of_group: bool, fence: int, waited: int) -> bool:
     """Whether the async proxy may read of a word what was there before a thread wrote it. of_group: all warps of the warpgroup read; fence,
-    waited: up to when a fence of who reads covers what others have written, and when it last waited for them."""
+    waited: up to when a fence of who reads covers what others have written, and up to when it knows of what they have done."""
     writer, written = int(shadow.writer[word]), int(shadow.write_time[word])
     if writer < 0 or fence >= written:
         return False
     is_near = writer >> 5 == warp or (of_group and writer >> 7 == warp >> 2)
-    told = int(shadow.fenced[writer]) if is_near else int(shadow.handed[writer])
-    return told < written and not has_third(shadow, written, waited)
+    told = shadow.fenced[writer] >= written if is_near else is_told(shadow, writer, written, waited)
+    return not told and not has_third(shadow, written, waited)
 
 
 def touch_word(
@@ -182,9 +174,11 @@ def scan(
         elif event == Event.ASYNC_ISSUE and bulk and kinds[site] not in (WARPGROUP, GENERIC):
             fetches = True  # what it writes over must have been published, too
             reader = warp * 32 + (flags >> LANE_SHIFT)
-            readers_fence, has_waited = int(covers[reader]), int(synced[reader])
+            readers_fence, has_waited = int(covers[reader]), latest(synced, warp)
         width = int(record["width"])
-        is_copy, known = Event.ASYNC_READ <= event <= Event.ASYNC_WAIT, max(readers_fence, int(clock[3]))
+        is_copy, known = Event.ASYNC_READ <= event <= Event.ASYNC_WAIT, 0
+        if fetches:
+            known = max(readers_fence, settled_by(shadow, has_waited))
         is_of_chunks = is_copy and width & (1 << CHUNK_BITS) - 1 == 0
         if is_of_chunks and (reads_memory or (event == Event.ASYNC_READ and fetches)) and event != Event.ASYNC_WRITE:
             mask &= ~take_reads(shadow, event, fetches, known, mask, addresses, width, site)

@@ -11,6 +11,8 @@ from ptxsim.jit.filling import LINE_BITS as LINE_BITS
 from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
 
 CHUNK_BITS = 4
+HANDS = 8  # fences that are remembered of a thread
+PHASES = 64  # of mbarriers that are remembered
 CHUNKS = 1 << LINE_BITS - CHUNK_BITS  # of a line
 # In what counts for the four words of a chunk: one more for each, and what makes the top bit of those that are not 0 appear.
 EACH, TOPS, UP_TO_TOP = 0x0001_0001_0001_0001, -0x7FFF_7FFF_7FFF_8000, 0x7FFF_7FFF_7FFF_7FFF
@@ -45,9 +47,12 @@ class _Arrays(NamedTuple):
     left: Array  # by barrier: the phase that somebody has left last, and when the first did
     covers: Array  # by thread: up to when its last fence covers what others have written
     handed: Array  # by thread: its last fence before it last handed on what it had done
+    hands: Array  # by thread: how many fences it has handed on, and the last HANDS of them by turns: the fence, and when it was first handed on
+    phases: Array  # of mbarriers, by `hashed`: the mbarrier's address with ODD_PHASE, and when somebody last arrived in such a phase
+    settled: Array  # times, by turns: all that had been written until then had been fenced, and that handed on, by the next one
     unfenced: Array  # by thread: 1 it has written through the generic proxy since its last fence, 2 it has not handed that on since
-    # Now, last generic access to shared memory, to global memory, when nobody had written without a fence that is handed on, and how many
-    # threads have; how many have exited.
+    # Now, last generic access to shared memory, to global memory, how many times have been settled, how many threads have written without a
+    # fence that is handed on; how many have exited; whether the CTA is one of several of a cluster.
     clock: Array
     lines: Array
     # The same memory, several words a number: for each chunk of 16 bytes there is one number, or two.
@@ -73,25 +78,26 @@ class ProxyShadow(_Arrays):
         by_word = np.zeros((6, lines << LINE_BITS - 2), np.int32)
         counts = np.zeros((2, lines << LINE_BITS - 2), np.int16)
         by_thread, by_line = np.zeros((5, warps * 32), np.int32), np.zeros(lines, LINE)
-        numbers = np.zeros(7, np.int32)
+        numbers = np.zeros(8, np.int32)
         writer, write_site, write_time, read_site, issue_site, issuer = by_word
         reading, writing = counts
         fenced, synced, covers, handed, unfenced = by_thread
         by_chunk = reading, writing, writer, write_site, write_time, read_site, issue_site, issuer
-        left = np.zeros((CLUSTER_BARRIER + 1, 2), np.int32)
+        left, settled = np.zeros((CLUSTER_BARRIER + 1, 2), np.int32), np.zeros(HANDS, np.int32)
+        hands, phases = np.zeros((warps * 32, 1 + 2 * HANDS), np.int32), np.zeros((PHASES, 2), np.int64)
         shadow = cls(
-            numbers[6:], writer, write_site, write_time, reading, read_site, writing, issue_site, issuer, fenced,
-            synced, left, covers, handed, unfenced, numbers[:6], by_line, *(each.view(np.int64) for each in by_chunk),
+            numbers[7:], writer, write_site, write_time, reading, read_site, writing, issue_site, issuer, fenced,
+            synced, left, covers, handed, hands, phases, settled, unfenced, numbers[:7], by_line, *(each.view(np.int64) for each in by_chunk),
         )  # fmt: skip
-        shadow._all = counts, by_thread, numbers, left, by_line.view(np.int32)
+        shadow._all = counts, by_thread, numbers, left, settled, hands, phases, by_line.view(np.int32)
         return shadow
 
-    def begin(self, rank: int) -> None:
-        """A CTA of a rank in its cluster is to run. What says where and when counts only of words with a writer, or in use."""
+    def begin(self, rank: int, size: int = 1) -> None:
+        """A CTA of a rank in its cluster of some size is to run. What says where and when counts only of words with a writer, or in use."""
         for each in self._all:
             each.fill(0)
         self.writer.fill(-1)
-        self.clock[0], self.rank[0] = 1, rank
+        self.clock[0], self.clock[6], self.rank[0] = 1, size > 1, rank
 
 
 def leave(shadow: ProxyShadow, barrier: int, phase: int) -> int:

@@ -44,7 +44,9 @@ def made(seed: int, count: int, care: float) -> np.ndarray:
     while len(found) < count:
         record = np.zeros((), RECORD)
         if random.random() < care:
-            record["event"] = random.choice([Event.FENCE, Event.ARRIVE, Event.LEAVE])
+            record["event"] = random.choice(
+                [Event.FENCE, Event.ARRIVE, Event.LEAVE, Event.MBARRIER_ARRIVE, Event.MBARRIER_WAIT]
+            )
             record["warp"], record["mask"] = random.integers(0, WARPS), 0xFFFFFFFF
             record["addresses"][1] = Proxy.ASYNC
             found.append(record)
