@@ -112,6 +112,24 @@ def test_the_shared_memory_of_a_cluster_has_a_rate_of_bytes():
     assert crowded - narrow == pytest.approx(32 * 8 * 7.5, rel=0.25)
 
 
+@pytest.mark.parametrize("ranks, bytes, measured", [(4, 4, 98), (8, 4, 217), (4, 16, 382), (8, 16, 893)])
+def test_what_comes_to_one_cta_of_a_cluster_is_taken_in_by_sectors(ranks, bytes, measured):
+    """`d_first` of tools/data/shares, 256 threads of each CTA store to the first one's memory: cycles a store more, 32 bytes in each."""
+
+    def cycles(stores: int) -> int:
+        value = "{%r0, %r0, %r0, %r0}" if bytes == 16 else "%r0"
+        store = f"st.shared::cluster.{'v4.' if bytes == 16 else ''}u32 [%r3], {value};"
+        body = f"""mov.u32 %r0, %tid.x; mul.lo.u32 %r1, %r0, {bytes}; mov.u32 %r2, cells; add.u32 %r2, %r2, %r1; mapa.shared::cluster.u32 %r3, %r2, 0;
+            barrier.cluster.arrive; barrier.cluster.wait; {store * stores} barrier.cluster.arrive; barrier.cluster.wait;"""
+        made = kernel(body, ".shared .align 16 .b8 cells[4096];")
+        launch = made.launch(
+            ranks, 256, [np.zeros(4, np.uint32), 0], profile=True, gpu="H200", cluster=ranks, checks="none"
+        )
+        return launch.cycles.cycles
+
+    assert (cycles(32) - cycles(16)) / 16 == pytest.approx(measured, rel=0.06)
+
+
 def test_what_lies_scattered_in_the_shared_memory_of_a_cluster_takes_longer():
     """By lines and sectors of them, as measured: 2.2 and 1.33 cycles."""
 

@@ -237,6 +237,9 @@ class Figures:
         2.2  # cycles of the SM's port to the cluster's shared memory by 128 bytes of another CTA that a warp accesses
     )
     remote_sector: float = 1.33  # and by 32 bytes of those
+    remote_arriving: float = (
+        1.0  # cycles of an SM for 32 bytes that stores of the others bring to its memory (tools/data/shares)
+    )
     remote_arrival: float = 80  # from an arrival until another CTA's mbarrier has it (tools/data/exchange)
     send_start: float = 2.2  # cycles of that port that an asynchronous store of a warp takes
     send_sector: float = 1.6  # and by 32 bytes, as bulk copies between CTAs do

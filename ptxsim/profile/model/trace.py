@@ -13,7 +13,6 @@ from ptxsim.lanes import word_mask
 from ptxsim.layout import banks
 from ptxsim.layout.wavefronts import AccessKind
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_CORE, FLAG_ISSUED, FLAG_READ, ODD_PHASE, Event, Observer, Space
-from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.tensor_core import Load
 from ptxsim.profile.model.accesses import (
     ATOMICS,
@@ -30,6 +29,7 @@ from ptxsim.profile.model.accesses import (
     outer,
     repeated,
 )
+from ptxsim.profile.model.arrivals import Arrivals, elsewhere, sending_cycles
 from ptxsim.profile.model.different import different
 from ptxsim.profile.model.encode import bypasses_l1
 from ptxsim.profile.model.entries import (
@@ -125,6 +125,7 @@ class Tracer(Observer):
         if len(self.reductions):
             self.events = self.events | {Event.ASYNC_WRITE}
         self.sends = Sends(program, cluster, figures)
+        self.arrivals = Arrivals(program, ctas, cluster, figures)
         self.parts: list[np.ndarray] = []
         self.lines: list[np.ndarray] = []
         self.copied: list[np.ndarray] = []
@@ -141,6 +142,7 @@ class Tracer(Observer):
         sm = records["cta"] % self.sms
         kept = sm % self.modulus == 0
         self._bulk_reads(records, kept)
+        self.arrivals.note(records)
         if self.replayed is not None:
             others = np.flatnonzero(kept & (sm != self.replayed) & (outer(records) | is_constant(records)))
             if len(others):
@@ -199,7 +201,7 @@ class Tracer(Observer):
             rows = np.flatnonzero(shared & atomic)
             entries["count"][rows] = self._remote_operations(records[rows])
             rows = np.flatnonzero(shared & ~atomic)
-            entries["count"][rows] = self._remote_cycles(records[rows])
+            entries["count"][rows] = np.rint(sending_cycles(self.figures, records[rows], self.cluster))
         addresses = interleaved(records, space == Space.LOCAL)
         outside, constant = outer(records), is_constant(records)
         rows = np.flatnonzero(outside | constant)
@@ -262,29 +264,14 @@ class Tracer(Observer):
             cycles[rows] = np.maximum(cycles[rows], found.cycles)
         entries["cycles"][loads] = np.where(past, pieces, cycles)
 
-    def _elsewhere(self, records: np.ndarray) -> np.ndarray:
-        """Which lanes access shared memory of another CTA of the cluster."""
-        own = (records["cta"] % self.cluster).astype(np.uint64)[:, None]
-        found: np.ndarray = word_mask(records["mask"]) & (records["addresses"] >> np.uint64(RANK_SHIFT) != own)
-        return found
-
-    def _remote_cycles(self, records: np.ndarray) -> np.ndarray:
-        """Cycles of the SM's port to the others' shared memory that loads and stores take: by lines of 128 bytes and by sectors of them."""
-        elsewhere = self._elsewhere(records)
-        found, rows = np.zeros(len(records)), np.flatnonzero(elsewhere.any(axis=1))
-        lines = distinct(records["addresses"][rows] >> np.uint64(7), elsewhere[rows])
-        sectors = distinct(records["addresses"][rows] >> np.uint64(5), elsewhere[rows])
-        found[rows] = self.figures.remote_line * lines + self.figures.remote_sector * sectors
-        return found
-
     def _remote_operations(self, records: np.ndarray) -> np.ndarray:
         """Operations that another SM of the cluster does for atomics on its shared memory: one a lane; those on one word take longer."""
-        elsewhere = self._elsewhere(records)
-        words = np.sort(np.where(elsewhere, records["addresses"].astype(np.int64), -1), axis=1)
+        away = elsewhere(records, self.cluster)
+        words = np.sort(np.where(away, records["addresses"].astype(np.int64), -1), axis=1)
         lanes = np.arange(32)
         begins = np.maximum.accumulate(np.where(np.diff(words, axis=1, prepend=-2) != 0, lanes, 0), axis=1)
         together = np.where(words >= 0, lanes - begins + 1, 0).max(axis=1)
-        found: np.ndarray = np.maximum(elsewhere.sum(axis=1), self.figures.remote_word * together)
+        found: np.ndarray = np.maximum(away.sum(axis=1), self.figures.remote_word * together)
         return found
 
     def _objects(self, records: np.ndarray, entries: np.ndarray) -> None:
@@ -350,6 +337,7 @@ class Tracer(Observer):
     def trace(self) -> Trace:
         """What was heard."""
         entries, lines = _joined(self.parts, ENTRY), _joined(self.lines, np.int64)
+        self.arrivals.settle(entries)
         return Trace(entries, lines, self.work, self.modulus, self._pairs(self.copied), self._pairs(self.reduced))
 
     def _pairs(self, found: list[np.ndarray]) -> np.ndarray:
