@@ -30,14 +30,22 @@ class Pressure:
         self.types, self.divergent, self.graph = facts.flow.types, facts.divergent, facts.graph
         self.blocks, self.like = blocks[: len(self.graph.successors)], like
         self.moved: set[int] = set()
+        self._words: dict[int, int] = {}
         self.absent, self.narrow = facts.absent, facts.narrow
         self.multiplies_loaded = parse_target(facts.target).number >= LOADS_CONSTANTS
         if moved:
             self.moved = self._moved()
+            self._words.clear()
         self.after = flow_back(self.graph.successors, self._before)
 
     def words(self, slot: int) -> int:
         """32-bit registers a value takes; predicates and what is the same for the warp take none."""
+        found = self._words.get(slot)
+        if found is None:
+            found = self._words[slot] = self._taken(slot)
+        return found
+
+    def _taken(self, slot: int) -> int:
         slot = self.like.get(slot, slot)
         if slot >= len(self.types):
             return 1

@@ -82,15 +82,15 @@ def _schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
 
     def rank(i: int) -> tuple[float, float, int]:
         soonest = max(start[i], now, free[pipes[i]])
-        return max(soonest, least[i]) if live.change(ops[i]) > 0 else soonest, -height[i], i
+        return max(soonest, least[i]) if live.change(i) > 0 else soonest, -height[i], i
 
     while ready:
         # The first that fits; where none does, the one that frees most.
-        fitting = [i for i in ready if live.fits(ops[i])]
-        freeing = None if fitting else min(ready, key=lambda i: (live.change(ops[i]), -height[i], i))
+        fitting = [i for i in ready if live.fits(i)]
+        freeing = None if fitting else min(ready, key=lambda i: (live.change(i), -height[i], i))
         chosen = min(fitting, key=rank) if freeing is None else freeing
         ready.remove(chosen)
-        live.run(ops[chosen])
+        live.run(chosen)
         order.append(ops[chosen])
         begin, done = max(start[chosen], now, free[pipes[chosen]]), start[chosen]
         if ops[chosen].kind != Kind.COPY:
@@ -154,16 +154,17 @@ class _Live:
 
     def __init__(self, ops: list[MachineOp], budget: Budget):
         self.words, self.live_out = budget.words, budget.live_out
-        self.uses = Counter(r for op in ops for r in {*op.reads, *op.predicates})
+        self.reads, self.writes = [{*op.reads, *op.predicates} for op in ops], [set(op.writes) for op in ops]
+        self.uses = Counter(r for reads in self.reads for r in reads)
         written = {w for op in ops for w in op.writes}
         self.live = {r for r in self.uses if r not in written or self._read_first(ops, r)}
         self.live |= {r for r in budget.live_out if r not in written}
         self.total = sum(map(self.words, self.live))
         self.limit = budget.limit
 
-    def fits(self, op: MachineOp) -> bool:
-        """Whether there are registers for `op` now."""
-        change = self.change(op)
+    def fits(self, i: int) -> bool:
+        """Whether there are registers for an instruction, of that number, now."""
+        change = self.change(i)
         return change <= 0 or self.total + change <= self.limit
 
     @staticmethod
@@ -175,26 +176,22 @@ class _Live:
                 return False
         return False
 
-    def change(self, op: MachineOp) -> int:
-        """How many more registers are in use once `op` has run."""
-        born = sum(self.words(w) for w in set(op.writes) if w not in self.live)
-        dead = sum(self.words(r) for r in {*op.reads, *op.predicates} if self._dies(r, op))
-        return born - dead
+    def change(self, i: int) -> int:
+        """How many more registers are in use once an instruction has run."""
+        words, live = self.words, self.live
+        born = sum([words(w) for w in self.writes[i] if w not in live])
+        return born - sum(map(words, self._dying(i)))
 
-    def _dies(self, register: int, op: MachineOp) -> bool:
-        return (
-            self.uses[register] == 1
-            and register not in self.live_out
-            and register not in op.writes
-            and register in self.live
-        )
+    def _dying(self, i: int) -> list[int]:
+        uses, live_out, live, writes = self.uses, self.live_out, self.live, self.writes[i]
+        return [r for r in self.reads[i] if uses[r] == 1 and r not in live_out and r not in writes and r in live]
 
-    def run(self, op: MachineOp) -> None:
-        self.total += self.change(op)
-        gone = [r for r in {*op.reads, *op.predicates} if self._dies(r, op)]
-        for r in {*op.reads, *op.predicates}:
+    def run(self, i: int) -> None:
+        self.total += self.change(i)
+        gone = self._dying(i)
+        for r in self.reads[i]:
             self.uses[r] -= 1
-        self.live.update(op.writes)
+        self.live.update(self.writes[i])
         self.live.difference_update(gone)
 
 
