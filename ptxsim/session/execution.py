@@ -37,13 +37,17 @@ if TYPE_CHECKING:
     from ptxsim.checks.cluster_shared import Homes
     from ptxsim.checks.in_flight import Left
     from ptxsim.checks.order.checker import OrderChecker
+    from ptxsim.checks.overtaken import OvertakenChecker
     from ptxsim.checks.proxy import ProxyChecker
     from ptxsim.checks.register_counts import RegisterCountChecker
     from ptxsim.checks.tensor_maps import TensorMapChecker
     from ptxsim.checks.tile_layout import TileLayoutChecker
     from ptxsim.profile.profiler import Profile
 
-    Checker = OrderChecker | ProxyChecker | RegisterCountChecker | TensorMapChecker | TileLayoutChecker | ClusterChecker
+    Checker = (
+        OrderChecker | ProxyChecker | RegisterCountChecker | TensorMapChecker | TileLayoutChecker | ClusterChecker
+        | OvertakenChecker
+    )  # fmt: skip
 
 
 @with_ieee
@@ -236,8 +240,10 @@ def _checkers(launch: Launch, shared_is_set: bool, left: np.ndarray | None) -> l
     """left: memory that the launch leaves as it is."""
     if launch.checks != "all":
         return []
+    from ptxsim.checks.awaited_data import awaited_data
     from ptxsim.checks.cluster import ClusterChecker, has_flags
     from ptxsim.checks.cluster_shared import Homes
+    from ptxsim.checks.overtaken import OvertakenChecker
     from ptxsim.checks.proxy import ProxyChecker, concerns_proxies
     from ptxsim.checks.register_counts import RegisterCountChecker
     from ptxsim.checks.tensor_maps import TensorMapChecker
@@ -264,6 +270,7 @@ def _checkers(launch: Launch, shared_is_set: bool, left: np.ndarray | None) -> l
         ),
         *([TensorMapChecker()] if "tensor_copy" in families(program) else []),
         *([tiles] if tiles.is_of_use else []),
+        *([OvertakenChecker(program)] if launch.cluster == (1, 1, 1) and awaited_data(program) else []),
         *(
             [ClusterChecker(threads, homes, len(program.ops), has_flags(program))]
             if launch.cluster != (1, 1, 1)

@@ -40,7 +40,7 @@ def followed_reads(program: Program) -> tuple[set[int], set[int], set[int]]:
         elif op.accesses[0].kind is AccessKind.ATOMIC and not op.accesses[0].compares and tests:
             flags.add(op.site)  # of the last one
     for op in loads:
-        if op.site not in awaited and _is_stored(program, flow, op) and not _is_looked_over(flow, graph, op, awaited):
+        if op.site not in awaited and is_stored(program, flow, op) and not _is_looked_over(flow, graph, op, awaited):
             data.add(op.site)
     if not flags & awaited:  # what the last one reads, it reads as the last one
         data &= told
@@ -55,7 +55,7 @@ def followed_reads(program: Program) -> tuple[set[int], set[int], set[int]]:
 
 def _led_to(program: Program, flow: DefUse, reads: list[Op], loads: list[Op]) -> Iterator[tuple[int, int]]:
     """Sites of reads that bring the address of a load, and those of such loads, whose values go into memory. A number that an atomic has counted promises nothing."""
-    places = {op.site: _places_of(flow, op) for op in loads if _is_stored(program, flow, op)}
+    places = {op.site: _places_of(flow, op) for op in loads if is_stored(program, flow, op)}
     for pointer in reads if places else ():
         if pointer.accesses[0].kind is not AccessKind.READ and _writes_constants(pointer):
             continue
@@ -79,7 +79,7 @@ def taken_from_shared(program: Program) -> set[int]:
     awaited = {op.site for op in ops if _ends_a_loop(program, flow, graph, op, _made_of(program, flow, op)[0])}
     return {
         op.site for op in loads
-        if op.site not in awaited and _is_stored(program, flow, op, compared=False) and not _is_looked_over(flow, graph, op, awaited)
+        if op.site not in awaited and is_stored(program, flow, op, compared=False) and not _is_looked_over(flow, graph, op, awaited)
     }  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def _is_looked_over(flow: DefUse, graph: ControlFlow, op: Op, awaited: set[int])
     return False
 
 
-def _is_stored(program: Program, flow: DefUse, op: Op, compared: bool = True) -> bool:
+def is_stored(program: Program, flow: DefUse, op: Op, compared: bool = True) -> bool:
     """Whether what an operation brings goes into memory by arithmetic alone, which no comparison is; compared: by compare-and-swap, too, which
     looks again."""
     values = set(flow.writes[op.site])
