@@ -101,9 +101,9 @@ class Profile:
 
     def cycles(self) -> Cycles:
         """Replay the busiest of the SMs that were kept. L2 is warm, unless the kernel touches more than it holds."""
-        figures, trace = self.figures, self.tracer.trace()
+        figures, held = self.figures, self._held()
+        trace = self.tracer.trace(max(1, held.ctas) * figures.sms)
         cold = lost_from_l2(trace, figures, self.share)
-        held = self._held()
         if self.cluster == 1 and self.share == 1:
             trace = dealt(trace, self.program, held.ctas * figures.sms)
         work = np.zeros(figures.sms)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from ptxsim.engine.program.operation import Program
+from ptxsim.profile.model.contention import retries
 from ptxsim.profile.model.encode import Code, parameters
 from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, DETOUR
 from ptxsim.profile.model.figures import Figures
@@ -100,7 +101,7 @@ class Sms:
 
         figures, warps = self.figures, -(-self.threads // 32)
         ctas = np.arange(sm, self.ctas, figures.sms)
-        entries, begins, objects = for_replay(self.trace, ctas, spin_loops(self.program))
+        entries, begins, objects = for_replay(self.trace, ctas, spin_loops(self.program), retries(self.program))
         owner = entries["cta"][begins] if len(begins) else np.zeros(0, np.int64)
         present = np.unique(owner)
         interval = max(figures.dispatch + figures.dispatch_warp * warps, figures.dispatch_warp_least * warps)

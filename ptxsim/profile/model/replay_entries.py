@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxsim.profile.model.contention import tried_again
 from ptxsim.profile.model.entries import ARRIVE, BULK, COMMIT, LATE, LEAVE, SEND, WAIT
 from ptxsim.profile.model.spins import Loops, last_turns
 from ptxsim.profile.model.trace import Trace
@@ -11,10 +12,12 @@ from ptxsim.profile.model.trace import Trace
 MOST_WARPS = 64  # of a CTA
 
 
-def for_replay(trace: Trace, ctas: np.ndarray, loops: Loops = ()) -> tuple[np.ndarray, np.ndarray, int]:
+def for_replay(
+    trace: Trace, ctas: np.ndarray, loops: Loops = (), again: tuple[int, ...] = ()
+) -> tuple[np.ndarray, np.ndarray, int]:
     """Entries of these CTAs warp by warp in program order, where each warp begins, and how many objects there are.
 
-    Of spin loops, `loops`, the last turn is there.
+    Of spin loops, `loops`, the last turn is there; of those around `again`, which compare and swap, as many as other SMs make it.
 
     Objects become numbers, and every wait knows how many arrivals it waits for: those recorded before it (mbarriers), or
     those of its phase and the ones before (barriers).
@@ -37,6 +40,7 @@ def for_replay(trace: Trace, ctas: np.ndarray, loops: Loops = ()) -> tuple[np.nd
         entries = entries.take(np.flatnonzero(kept))
     if loops:
         entries = entries.take(np.flatnonzero(last_turns(entries, loops)))
+    entries = tried_again(entries, again)
     if not len(entries):
         return entries, np.zeros(0, np.int64), 0
     return entries, np.concatenate([[0], np.flatnonzero(np.diff(warps_of(entries))) + 1]), len(objects)

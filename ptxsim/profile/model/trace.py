@@ -30,6 +30,7 @@ from ptxsim.profile.model.accesses import (
     repeated,
 )
 from ptxsim.profile.model.arrivals import Arrivals, elsewhere, sending_cycles
+from ptxsim.profile.model.contention import Contention
 from ptxsim.profile.model.different import different
 from ptxsim.profile.model.encode import bypasses_l1
 from ptxsim.profile.model.entries import (
@@ -126,6 +127,7 @@ class Tracer(Observer):
             self.events = self.events | {Event.ASYNC_WRITE}
         self.sends = Sends(program, cluster, figures)
         self.arrivals = Arrivals(program, ctas, cluster, figures)
+        self.contention = Contention(program)
         self.parts: list[np.ndarray] = []
         self.lines: list[np.ndarray] = []
         self.copied: list[np.ndarray] = []
@@ -143,6 +145,7 @@ class Tracer(Observer):
         kept = sm % self.modulus == 0
         self._bulk_reads(records, kept)
         self.arrivals.note(records)
+        self.contention.note(records)
         if self.replayed is not None:
             others = np.flatnonzero(kept & (sm != self.replayed) & (outer(records) | is_constant(records)))
             if len(others):
@@ -334,10 +337,11 @@ class Tracer(Observer):
             self.parts = [part[part["cta"] % self.sms % self.modulus == 0] for part in self.parts]
             self.bytes = sum(part.nbytes for part in self.parts) + 8 * self.line_count // self.modulus
 
-    def trace(self) -> Trace:
-        """What was heard."""
+    def trace(self, at_once: int = 1) -> Trace:
+        """What was heard. at_once: CTAs that the GPU holds at the same time."""
         entries, lines = _joined(self.parts, ENTRY), _joined(self.lines, np.int64)
         self.arrivals.settle(entries)
+        self.contention.settle(entries, at_once)
         return Trace(entries, lines, self.work, self.modulus, self._pairs(self.copied), self._pairs(self.reduced))
 
     def _pairs(self, found: list[np.ndarray]) -> np.ndarray:
