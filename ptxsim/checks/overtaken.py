@@ -134,22 +134,21 @@ class OvertakenChecker(Observer):
     def _judge(self, look: Look, cta: int, site: int) -> None:
         """A thread of a CTA writes over what another has looked at."""
         later = [each for each in self.heard[cta].values() if each.cta == look.cta and each.time > look.time]
-        if later and not self._knows(look, cta, {cta}):
+        if later and not self._knows(look, cta):
             key = site, look.site, later[0].site
             count, first = self.problems.get(key, (0, look))
             self.problems[key] = count + 1, first
 
-    def _knows(self, look: Look, cta: int, seen: set[int]) -> bool:
+    def _knows(self, look: Look, cta: int) -> bool:
         """Whether a CTA may know of a look by flags, also of those that others have set who may know of it."""
-        for flag in self.heard.get(cta, {}).values():
-            if flag.time <= look.time:
-                continue
-            if flag.cta == look.cta and flag.tells(look):
+        rest, seen = [cta], {cta}
+        while rest:
+            later = [flag for flag in self.heard.get(rest.pop(), {}).values() if flag.time > look.time]
+            if any(flag.cta == look.cta and flag.tells(look) for flag in later):
                 return True
-            if flag.cta not in seen:
-                seen.add(flag.cta)
-                if self._knows(look, flag.cta, seen):
-                    return True
+            others = {flag.cta for flag in later} - seen
+            seen |= others
+            rest.extend(others)
         return False
 
     def _synced(self, cta: int, warp: int) -> np.ndarray:
