@@ -33,14 +33,8 @@ from ptxsim.profile.sass.tools import NoMachineCode, said_of
 
 MOST_KERNELS = 8  # of one file: more of them say little that is new
 BINS = 48  # values of a trait that are told apart
-TREES, DEPTH, RATE, LEAST_LEAF, TRAITS, ROWS = (
-    100,
-    4,
-    0.06,
-    20,
-    0.3,
-    0.7,
-)  # TRAITS, ROWS: share of them that a tree is made of
+TREES, DEPTH, RATE, LEAST_LEAF = 100, 4, 0.06, 20
+TRAITS, ROWS = 0.3, 0.7  # share of them that a tree is made of
 CUT = 0.08  # of what is left of a logarithm
 SLOW = 5.0  # rows by which a leaf goes less far
 Array: TypeAlias = np.ndarray

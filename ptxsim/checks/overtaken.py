@@ -17,7 +17,7 @@ import numpy as np
 from ptxsim.checks.awaited_data import awaited_data
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Program
-from ptxsim.lanes import LANES
+from ptxsim.lanes import LANES, word_mask
 from ptxsim.machine.event import FLAG_UNCHANGED, Event, Observer, Space
 
 _WRITES = (Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE)
@@ -28,8 +28,10 @@ Thread = tuple[int, int, int]  # CTA, warp and lane
 
 
 @lru_cache(maxsize=1024)
-def lanes_of(mask: int) -> list[int]:
-    return [lane for lane in range(LANES) if mask >> lane & 1]
+def _numbers(mask: int) -> list[int]:
+    """The lanes of a mask's word."""
+    found: list[int] = np.flatnonzero(word_mask(mask)).tolist()
+    return found
 
 
 class Look(NamedTuple):
@@ -89,10 +91,10 @@ class OvertakenChecker(Observer):
         for number, (event, cta, warp, site, mask, space) in enumerate(zip(*fields)):
             self.now += 1
             if site not in self.loops:
-                for lane in lanes_of(mask):
+                for lane in _numbers(mask):
                     self.looks.update(self.begun.pop((cta, warp, lane), {}))
             if event == Event.SYNC_WARP:
-                self._synced(cta, warp)[lanes_of(mask)] = self.now
+                self._synced(cta, warp)[_numbers(mask)] = self.now
             elif event in (Event.LEAVE, Event.MBARRIER_WAIT) or (self.strong[site] and space == Space.SHARED):
                 self.met[cta] = self.now
             elif self.strong[site] and space == Space.GLOBAL:
@@ -102,7 +104,7 @@ class OvertakenChecker(Observer):
                     if self.last.get((cta, warp)) == look:
                         continue  # nothing is new
                     self.last[cta, warp] = look
-                self._access(record, event, cta, site, lanes_of(mask))
+                self._access(record, event, cta, site, _numbers(mask))
 
     def _access(self, record: np.void, event: int, cta: int, site: int, lanes: list[int]) -> None:
         addresses, warp, heard = record["addresses"].tolist(), int(record["warp"]), self.heard.setdefault(cta, {})

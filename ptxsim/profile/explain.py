@@ -19,7 +19,7 @@ MODELED = (
     "SMs: the one with most to do is replayed, and the one with the longest warp where that is another",
     "CTAs: dealt to SMs in turn, clusters of more than two to 120 of them; started and replaced at the measured rates, those that have stored later, resident as "
     "registers, shared memory and warps allow; the first warp of each is of the next sub-core",
-    "atomics on global memory: at the rate of the words, sectors and pages they touch, compare and swap more slowly, of a line near or far; an SM has so many "
+    "atomics on global memory: at the rate of the words, sectors and pages they touch, compare and swap more slowly, in a loop of one block as often as lanes of all SMs have the word at that time, of a line near or far; an SM has so many "
     "on their way, its loads wait for them, and where it has more than half of its warps those that come late for the ones of all SMs",
     "stores: at the rate of the sectors written, whole or in part; an SM is busy until its own are on their way; "
     "those to a line that is open are put together, of 30 at a time; warps whose stores wait for the sub-core's port take turns",
@@ -45,7 +45,7 @@ NOT_MODELED = (
     "contention between SMs beyond equal shares of L2 and DRAM, and how many SMs read what bulk copies bring; "
     "L2 partitions, DRAM pages and refresh",
     "caches that a launch before this one left cold: L2 is taken as warm",
-    "schedules that depend on time: polling loops run as often, compare and swap is tried as often, and jobs of a queue go to the CTAs, as they did in the functional run",
+    "schedules that depend on time: polling loops run as often, loops of several blocks try compare and swap as often, and jobs of a queue go to the CTAs, as they did in the functional run",
     "the order in which CTAs of later waves go to SMs that become free early",
     "tensor memory: who waits for columns, what products and moves take from each other; of a pair, the tensor core of the CTA that does not issue",
     "power, clocks below the nominal one, launch overhead outside the SM (about 2550 cycles)",

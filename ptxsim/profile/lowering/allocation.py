@@ -31,11 +31,8 @@ SPARE = 28  # registers that values may spread over, however few are live
 LATE = (Kind.ACCESS, Kind.ASYNC_COPY, Kind.SHUFFLE)
 IN_ORDER = 120  # targets from here on place values as they come, and what IMAD.WIDE multiplies in odd registers, as nvdisasm shows ptxas 13.0's code
 FOUR = 4  # registers of the widest operand but those of a warpgroup's products
-ODD = (
-    "none",
-    "stored",
-    "factors",
-)  # what lies in odd registers: nothing, what goes to global memory, and what IMAD.WIDE multiplies, too
+# What lies in odd registers: nothing, what goes to global memory, and what IMAD.WIDE multiplies, too.
+ODD = ("none", "stored", "factors")
 
 
 def registers(

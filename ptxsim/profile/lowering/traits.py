@@ -18,9 +18,8 @@ from ptxsim.profile.lowering.pressure import Pressure, before
 from ptxsim.profile.model.figures import UNITS
 from ptxsim.types import parse_target
 
-Orders: TypeAlias = Sequence[
-    tuple[Sequence[MachineOp], Set[int]]
-]  # instructions of the blocks, with what is live after each
+# Instructions of the blocks, with what is live after each.
+Orders: TypeAlias = Sequence[tuple[Sequence[MachineOp], Set[int]]]
 Traits: TypeAlias = dict[str, float]
 # Programs of which places are tried: with few values at one time, for others count more than how they lie, and not too long for it.
 PLACED_LIVE, PLACED_OPS = 40, 900

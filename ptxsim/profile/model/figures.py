@@ -159,9 +159,8 @@ class Figures:
     atomic_whole: float = 1.15  # of one on all words of it
     atomic_float: float = 2.4  # times as many for the lanes of a warp with the same word, if it adds floats
     atomic_compare: float = 2.7  # times as many for a compare and swap (tools/data/shares)
-    atomic_before: int = (
-        32  # warps of an SM that have all sent their loads when the first atomics come (tools/data/shares)
-    )
+    # Warps of an SM that have all sent their loads when the first atomics come (tools/data/shares).
+    atomic_before: int = 32
     atomic_early: float = 150  # cycles that the first SM's first atomic is before this one's: of more warps, loads that come to L2 later than that wait
     atomic_ahead: float = 0.77  # for so much of what SMs have on their way then
     atomic_queue: float = 300  # cycles of those units that an SM has on their way before its next atomic waits
@@ -237,9 +236,8 @@ class Figures:
         2.2  # cycles of the SM's port to the cluster's shared memory by 128 bytes of another CTA that a warp accesses
     )
     remote_sector: float = 1.33  # and by 32 bytes of those
-    remote_arriving: float = (
-        1.0  # cycles of an SM for 32 bytes that stores of the others bring to its memory (tools/data/shares)
-    )
+    # Cycles of an SM for 32 bytes that stores of the others bring to its memory (tools/data/shares).
+    remote_arriving: float = 1.0
     remote_arrival: float = 80  # from an arrival until another CTA's mbarrier has it (tools/data/exchange)
     send_start: float = 2.2  # cycles of that port that an asynchronous store of a warp takes
     send_sector: float = 1.6  # and by 32 bytes, as bulk copies between CTAs do

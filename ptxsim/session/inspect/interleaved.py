@@ -49,9 +49,8 @@ _HELP = (
 )
 
 Look = tuple[Machine, list[Finding]]
-Pass = Callable[
-    ..., Look
-]  # (limits, seed, program=, observers=, is_checked=): another one with a seed, and all that it finds
+# (limits, seed, program=, observers=, is_checked=): another one with a seed, and all that it finds.
+Pass = Callable[..., Look]
 
 
 def is_worth_it(launch: Launch, first: Machine, findings: Sequence[Finding]) -> bool:

@@ -60,10 +60,8 @@ class Knowledge(Observer):
     def __init__(self, program: Program):
         self.program = program
         self.time, self.looked_at = 0, 0
-        self.early_loads, self.early_stores = (
-            set[int](),
-            set[int](),
-        )  # sites whose accesses might come before what they have met
+        # Sites whose accesses might come before what they have met.
+        self.early_loads, self.early_stores = set[int](), set[int]()
         self.weak_loads = np.array([not _matters(op) for op in program.ops], np.bool_)
         self.memory: GlobalMemory | None = None
         self.before: GlobalMemory | None = None
@@ -76,9 +74,8 @@ class Knowledge(Observer):
         self.released: dict[int, Clock] = {}  # by address
         # Of the turn that is over: site, CTA, place, and how many of its writes the CTA had seen.
         self.touched: list[tuple[int, int, tuple[int, int], int]] = []
-        self.late: dict[
-            tuple[int, int], int
-        ] = {}  # places that hold an old value now: how many of their writes can be seen
+        # Places that hold an old value now: how many of their writes can be seen.
+        self.late: dict[tuple[int, int], int] = {}
         # The instruction that got an old value, or came first, and the one that came too late for it; whether what has been done may be.
         self.met: tuple[int, int] | None = None
         self.is_legal = True
@@ -128,9 +125,8 @@ class Knowledge(Observer):
             event, site, cta = int(record["event"]), int(record["site"]), int(record["cta"])
             if event == Event.FENCE:
                 self._fence(self.program.ops[site], cta)
-            elif (
-                event == Event.LEAVE
-            ):  # many a program has no fence of the reader but a barrier (see checks.order.hearsay)
+            elif event == Event.LEAVE:
+                # Many a program has no fence of the reader but a barrier (see checks.order.hearsay).
                 self.known[cta] = joined(self.known.get(cta, {}), self.passing.pop(cta, {}))
             elif event <= Event.REDUCE and record["space"] == Space.GLOBAL:
                 self.time += 1
