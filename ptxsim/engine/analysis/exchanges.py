@@ -73,7 +73,7 @@ def exchanged(program: Program, of: Exchange) -> tuple[Program, int]:
         jump = next(op for op in program.ops if op.control is Control.BRANCH)
         ops.append(replace(jump, site=len(ops), guard=None, targets=(following + shift * (following > number),)))
         blocks.insert(number + 2, [ops[-1]])
-    return replace(program, blocks=blocks, ops=ops, facts={}), number + 1
+    return program.with_operations(blocks, ops), number + 1
 
 
 def _renumbered(op: Op, number: int, shift: int) -> Op:

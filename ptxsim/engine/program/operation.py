@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, cast
 
 from ptxsim.engine.program.operand import Operand
@@ -191,6 +191,11 @@ class Program:
     local_bytes: int = 0  # that and what alloca gives from
     nounroll: set[int] = field(default_factory=set)  # lines of `.pragma "nounroll"`
     facts: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False)
+
+    def with_operations(self, blocks: list[list[Op]], ops: list[Op]) -> Program:
+        """The program with other operations, of which nothing is known yet; one that is read from disk piece by piece becomes one that is not."""
+        parts = {each.name: getattr(self, each.name) for each in fields(Program) if each.name not in ("blocks", "ops")}
+        return Program(**parts | {"blocks": blocks, "ops": ops, "facts": {}})
 
 
 Found = TypeVar("Found")
