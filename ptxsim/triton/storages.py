@@ -59,6 +59,8 @@ class Placed:
             return 0
         if isinstance(value, int):
             return value
+        if not isinstance(value, torch.Tensor) and callable(address := getattr(value, "data_ptr", None)):
+            return self._pointed(address)  # Triton asks no more of a pointer
         storage = storage_of(value) if isinstance(value, torch.Tensor) else None
         if storage is None or storage.device.type != "cpu":  # the tensor itself may say "cuda" (cuda_is_cpu)
             what = f"a tensor of {storage.device}" if storage is not None else f"a {type(value).__name__}"
@@ -73,6 +75,14 @@ class Placed:
             self.places[host] = self.storages.place(host, storage.nbytes(), name)
             self.alive.append(storage)
         return self.places[host].address + _DATA_PTR(value) - host if storage.nbytes() else 0
+
+    def _pointed(self, address: Callable[[], int]) -> int:
+        """What an object that is no tensor says of itself: where a tensor lies whose address it has asked for."""
+        pointer = int(address())
+        self.places |= {host: place for host, (_, place) in self.storages.kept.items() if host not in self.places}
+        if (host := self._holder(pointer)) is not None:
+            self.named.add(host)
+        return pointer
 
     def view(self, value: Any) -> View | None:
         """How the program sees a tensor that has been placed; None for what is none."""

@@ -72,6 +72,24 @@ def test_addresses_that_the_program_asks_for_stay_valid():
         assert (out == y + y).all()
 
 
+class Pointer:
+    """What Triton takes for a pointer, as libraries have it for views that torch has not."""
+
+    def __init__(self, tensor, offset=0):
+        self.tensor, self.offset, self.dtype = tensor, offset, tensor.dtype
+
+    def data_ptr(self):
+        return self.tensor.data_ptr() + self.offset * self.dtype.itemsize
+
+
+def test_objects_with_an_address_are_pointers():
+    x, out = torch.rand(100), torch.zeros(100)
+    with ptxsim.triton.active() as runs:
+        add_kernel[(1,)](x, Pointer(x, 4), Pointer(out, 4), 96, BLOCK=128)
+    assert (out[4:] == x[:96] + x[4:]).all() and not out[:4].any()
+    assert not runs[0].has_errors
+
+
 def test_hooks_are_called():
     seen = []
     before = knobs.runtime.launch_enter_hook
