@@ -266,11 +266,11 @@ class _Run:
         """Keep a snapshot, if the last one is long ago."""
         owner, grid = self._owner, self.launch.running
         assert owner is not None
-        if grid is None or grid.slice is None or not isinstance(grid.slice.seat.cluster, Turns):
+        if grid is None or grid.slice is None or not isinstance(grid.slice.cluster, Turns):
             return
-        turns = grid.slice.seat.cluster
-        if self._round != (id(turns), turns.rounds):
-            self._round, self._moved = (id(turns), turns.rounds), False
+        turns = grid.slice.cluster
+        if self._round != (id(turns), turns.standing.rounds):
+            self._round, self._moved = (id(turns), turns.standing.rounds), False
         last = owner.kept[-1].position if owner.kept else 0
         if (
             self.position < last + owner.interval or owner.unknown or engine.machine.seed
@@ -288,7 +288,7 @@ class _Run:
         kept = self.kept
         assert kept is not None
         turns = kept.turns
-        self._round, self._moved = (id(turns), turns.rounds), kept.moved
+        self._round, self._moved = (id(turns), turns.standing.rounds), kept.moved
         turns.finish_round(kept.warp, lambda warp: kept.engine.run(warp, turns.length))
         return self._moved
 

@@ -32,19 +32,10 @@ Hook = Callable[[Warp, Engine], None]  # called with a warp before or after it r
 
 
 @dataclass(slots=True)
-class Seat:
-    """A cluster that runs. `may_go_on`: others have done something since it only polled or waited; `is_stuck`: it waited."""
+class Slice:
+    """What a cluster has: so many rounds, `before` of which it had had others. `are_all_here`: none is still to come in."""
 
     cluster: Resident
-    may_go_on: bool = True
-    is_stuck: bool = False
-
-
-@dataclass(slots=True)
-class Slice:
-    """What a seat has: so many rounds, `before` of which its cluster had had others. `are_all_here`: no cluster is still to come in."""
-
-    seat: Seat
     rounds: int
     before: int
     are_all_here: bool = False
@@ -59,7 +50,8 @@ class Grid:
     ):  # fmt: skip
         self.program, self.machine, self.engine, self.limits = program, machine, engine, limits
         self.start, self.stop = start, stop
-        self.seats: list[Seat] = []
+        self.seats: list[Resident] = []  # clusters that run
+        self.runner: CtaRunner | None = None
         self.total = math.prod(machine.grid)
         clusters = self.total // math.prod(machine.cluster)
         # The GPU promises no order of CTAs; a seed other than 0 tries another one.
@@ -72,7 +64,7 @@ class Grid:
         self.mixes = machine.seed != 0 and ctas_tell(program)
         self.done = self.next = 0  # CTAs; in `order`
         machine.cancel_cluster = self.cancel
-        self.queue: list[Seat] = []  # those that have their slices next
+        self.queue: list[Resident] = []  # those that have their slices next
         self.fruitless = 0  # rounds that each in a seat may have had since one came in or ended
         self.slice: Slice | None = None  # that runs
         self.begun = self.shown = time.monotonic()
@@ -102,9 +94,9 @@ class Grid:
         A cluster runs until it has ended or can only wait for others. Then, from the youngest on, those have their slices that may
         go on because of what it has done; if there is none, or none has ended for a while, one more comes in.
         """
-        runner = self._cta_runner()
+        self.runner = self._cta_runner()
         with self.engine.listening():
-            self._run(runner)
+            self._run(self.runner)
         while self.machine.complete_next():
             pass
 
@@ -114,7 +106,8 @@ class Grid:
                 self.seats
                 and not self._lets_in()
                 and (
-                    self.next == self.clusters or (self.fruitless < LONG and any(seat.may_go_on for seat in self.seats))
+                    self.next == self.clusters
+                    or (self.fruitless < LONG and any(seat.standing.may_go_on for seat in self.seats))
                 )
             ):
                 self._slices(self.next == self.clusters)
@@ -124,7 +117,7 @@ class Grid:
                 break
             else:
                 cluster = self._admit(self.order[self.next]) if runner is None else runner.admit(self, self.next)
-                self.seats.append(Seat(cluster))
+                self.seats.append(cluster)
                 self.next, self.fruitless = self.next + 1, 0
                 is_alone = self.next == self.clusters and len(self.seats) == 1
                 self._slice(self.seats[-1], 1 if self.mixes else self._look if is_alone else SPIN)
@@ -160,20 +153,20 @@ class Grid:
     def resume(self, rest: Callable[[], bool]) -> None:
         """Run to the end from within a round of the slice that runs; `rest` carries out what is left of that round."""
         current = self.slice
-        assert current is not None and isinstance(current.seat.cluster, Turns)
-        left = current.rounds - (current.seat.cluster.rounds - current.before)
-        self._finish_slice(current, current.seat.cluster.run(left, self, rest))
+        assert current is not None and isinstance(current.cluster, Turns)
+        left = current.rounds - (current.cluster.standing.rounds - current.before)
+        self._finish_slice(current, current.cluster.run(left, self, rest))
         self._go_through(current.rounds, current.are_all_here)
         self.run()
 
     def _slices(self, are_all_here: bool) -> None:
         """A slice for every cluster that may go on, or for all if none knows that it may."""
-        if not any(seat.may_go_on for seat in self.seats):
+        if not any(seat.standing.may_go_on for seat in self.seats):
             is_let_go = self.limits.held is not None and self.limits.held.let_go()
-            if not is_let_go and all(seat.is_stuck for seat in self.seats):
-                raise Stopped(deadlock([seat.cluster.as_cluster() for seat in self.seats], self.program))
+            if not is_let_go and all(seat.standing.is_stuck for seat in self.seats):
+                raise Stopped(deadlock([seat.as_cluster() for seat in self.seats], self.program))
             for seat in self.seats:
-                seat.may_go_on = True
+                seat.standing.may_go_on = True
         # With another seed those that run side by side are interleaved round by round.
         rounds = 1 if self.machine.seed != 0 and len(self.seats) > 1 else self._look if are_all_here else SPIN
         self.queue = self.seats[::-1]
@@ -183,33 +176,43 @@ class Grid:
     def _go_through(self, rounds: int, are_all_here: bool) -> None:
         """Slices of those in the queue."""
         while self.queue:
-            seat = self.queue.pop(0)
-            if seat.may_go_on:
+            if rounds == 1 and self.runner is not None:
+                self._pass_natively(self.runner, are_all_here)
+            seat = self.queue.pop(0) if self.queue else None
+            if seat is not None and seat.standing.may_go_on:
                 self._slice(seat, rounds, are_all_here)
         if are_all_here:
             self._look_for_livelock()
 
-    def _slice(self, seat: Seat, rounds: int, are_all_here: bool = False) -> None:
+    def _pass_natively(self, runner: CtaRunner, are_all_here: bool) -> None:
+        """Slices of one round, up to a cluster in the queue with which Python has to go on."""
+        at = len(self.seats) - len(self.queue)  # what is in no queue any more has come before it
+        to, made = runner.slices(self, self.seats[::-1], at)
+        del self.queue[: to - at]
+        if are_all_here:
+            self.rounds += made
+
+    def _slice(self, seat: Resident, rounds: int, are_all_here: bool = False) -> None:
         """Let a cluster go on."""
-        current = self.slice = Slice(seat, rounds, seat.cluster.rounds, are_all_here)
-        self._finish_slice(current, seat.cluster.run(rounds, self))
+        current = self.slice = Slice(seat, rounds, seat.standing.rounds, are_all_here)
+        self._finish_slice(current, seat.run(rounds, self))
 
     def _finish_slice(self, current: Slice, outcome: Outcome) -> None:
         """Others may go on, if this one has done more than to poll or wait."""
-        seat, rounds, before = current.seat, current.rounds, current.before
-        cluster = seat.cluster
+        cluster, rounds, standing = current.cluster, current.rounds, current.cluster.standing
+        had = standing.rounds - current.before
         if current.are_all_here:
-            self.rounds += cluster.rounds - before
+            self.rounds += had
         if outcome is Outcome.ENDED:
-            self.seats.remove(seat)
+            self.seats.remove(cluster)
             self.fruitless = 0
             self._finish(cluster)
             self.done += math.prod(self.machine.cluster)
-        seat.may_go_on, seat.is_stuck = outcome is Outcome.PAUSED and rounds < SPIN, outcome is Outcome.STUCK
-        if outcome in (Outcome.ENDED, Outcome.PAUSED) or (cluster.rounds > before + 1 and self._asks_the_others()):
+        standing.may_go_on, standing.is_stuck = outcome is Outcome.PAUSED and rounds < SPIN, outcome is Outcome.STUCK
+        if outcome in (Outcome.ENDED, Outcome.PAUSED) or (had > 1 and self._asks_the_others()):
             for other in self.seats:
-                if other is not seat:
-                    other.may_go_on = True
+                if other is not cluster:
+                    other.standing.may_go_on = True
 
     def _asks_the_others(self) -> bool:
         """Whether those that wait look for what one has done that waits now, too. At a barrier of the grid they would for each that
@@ -223,7 +226,7 @@ class Grid:
     def _look(self) -> int:
         if self.mixes:  # rounds take long, and chance has to bring the same state about
             return FIRST
-        return LOOK if len(self.seats) > 1 else min(max(FIRST, self.seats[0].cluster.rounds), LOOK)
+        return LOOK if len(self.seats) > 1 else min(max(FIRST, self.seats[0].standing.rounds), LOOK)
 
     def _look_for_livelock(self) -> None:
         """All clusters that have not ended are here: is all as it was before?"""
@@ -231,8 +234,8 @@ class Grid:
             return  # it goes on when others have had their time
         if self.seats and self.rounds >= self.next_look:
             self.next_look = self.rounds + self._look * len(self.seats)
-            if self.livelock.repeats(lambda: chain.from_iterable(seat.cluster.state() for seat in self.seats)):
-                raise Stopped(self._endless(chain.from_iterable(seat.cluster.blocks() for seat in self.seats)))
+            if self.livelock.repeats(lambda: chain.from_iterable(seat.state() for seat in self.seats)):
+                raise Stopped(self._endless(chain.from_iterable(seat.blocks() for seat in self.seats)))
 
     def _cta_runner(self) -> CtaRunner | None:
         """What runs whole clusters, if the engine has it and nothing needs every warp."""
@@ -250,7 +253,7 @@ class Grid:
     def stop_all(self) -> None:
         """Call the stop hook for what is still resident, after the run ended early."""
         for seat in self.seats:
-            self._finish(seat.cluster)
+            self._finish(seat)
 
     def _finish(self, cluster: Resident) -> None:
         if self.stop is not None:

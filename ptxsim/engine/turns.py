@@ -22,6 +22,7 @@ from ptxsim.engine.held import Held
 from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.livelock import state_of
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.jit.record import I32, I64, Record, record
 from ptxsim.machine import tensor_memory
 from ptxsim.machine.cta import Cluster, Cta, Register, Warp
 from ptxsim.machine.draws import Draws, draw, shuffle
@@ -119,10 +120,20 @@ class Launch(Protocol):
     def look_at_limits(self, where: Callable[[], Iterable[int]] = ...) -> None: ...
 
 
-class Resident(Protocol):
-    """A cluster that runs. `rounds`: that it has had."""
+@record
+class Standing(Record):
+    """Where a cluster stands among those that run."""
 
-    rounds: int
+    rounds: I64  # that it has had
+    polled: I64  # of them, the last ones in which it has only polled
+    may_go_on: I32  # whether others have done something since it only polled or waited
+    is_stuck: I32  # whether it waited
+
+
+class Resident(Protocol):
+    """A cluster that runs."""
+
+    standing: Standing
 
     def run(self, rounds: int, launch: Launch) -> Outcome:
         """Go on for up to so many rounds."""
@@ -146,14 +157,18 @@ class CtaRunner(Protocol):
     def admit(self, launch: Launch, at: int) -> Resident:
         """A cluster that begins, by its place in the launch's order."""
 
+    def slices(self, launch: Launch, residents: Sequence[Resident], at: int) -> tuple[int, int]:
+        """Slices of one round each for those that may go on, from a place on: up to which, and how many there were. Python goes on with
+        the one that is there."""
+
 
 class Turns:
     """A cluster whose turns Python gives, a `Resident`."""
 
-    def __init__(self, engine: Engine, cluster: Cluster, held: Held | None = None):
+    def __init__(self, engine: Engine, cluster: Cluster, held: Held | None = None, standing: Standing | None = None):
         self.engine, self.machine, self.cluster, self.held = engine, engine.machine, cluster, held
         self.warps = [warp for cta in cluster.ctas for warp in cta.warps]
-        self.rounds, self.polled = 0, 0
+        self.standing = standing or Standing(may_go_on=1)
         self.polls = polls(engine.program)
         self.mixes = self.machine.seed != 0 and warps_tell(engine.program)
         self.order: list[Warp] = []  # of the turns of the CTA that runs, in this round
@@ -164,15 +179,15 @@ class Turns:
         for _ in range(rounds):
             moved = self._round() if rest is None else rest()
             rest = None
-            self.rounds += 1
+            self.standing.rounds += 1
             launch.look_at_limits(self.blocks)
             if all(warp.done for warp in self.warps):
                 self._end()
                 return Outcome.ENDED
             if not moved and not self._let_time_pass():
                 return Outcome.STUCK
-            self.polled = self.polled + 1 if self._only_polls() else 0
-            if self.polled >= ENOUGH:
+            self.standing.polled = self.standing.polled + 1 if self._only_polls() else 0
+            if self.standing.polled >= ENOUGH:
                 return Outcome.POLLS
         return Outcome.PAUSED
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ptxsim.engine.compiled.run.cta_runner import NativeCluster
 from ptxsim.engine.turns import Turns
 from ptxsim.session.ptxfile.file import Options, run_file
 from tests.helpers import CASES, facts, plain, same_on_both
@@ -15,7 +16,7 @@ def rounds(monkeypatch) -> list[int]:
     found, run = [], Turns._round
 
     def note(self):
-        found.append(self.rounds)
+        found.append(self.standing.rounds)
         return run(self)
 
     monkeypatch.setattr(Turns, "_round", note)
@@ -31,6 +32,22 @@ def test_a_barrier_of_the_grid(seed, checks):
         return plain(result.values), facts(result.run)
 
     same_on_both(outcome)
+
+
+def test_clusters_have_their_slices_in_native_code(monkeypatch):
+    """A round each, thousands of them: Python sees those that come in, end or need it."""
+    entered, enter = [], NativeCluster.enter_for
+    monkeypatch.setattr(NativeCluster, "enter_for", lambda self, *how: entered.append(self) or enter(self, *how))
+    result = run_file(GRID_BARRIER, options=Options(engine="compiled", seed=1, checks="none"))
+    assert result.passed and len(entered) < result.run.warp_instructions / 500
+
+
+@pytest.mark.parametrize("limit", [900, 3000])
+def test_a_limit_ends_slices(limit):
+    """Where it does for the interpreter."""
+    same_on_both(
+        lambda engine: facts(run_file(GRID_BARRIER, options=Options(engine=engine, seed=1, max_steps=limit)).run)
+    )
 
 
 def test_who_spins_while_its_warp_waits_spins_in_native_code(rounds):

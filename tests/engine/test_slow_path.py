@@ -89,7 +89,9 @@ def test_a_cluster_comes_back_to_native_code(monkeypatch):
     """Lanes that wait for others of their warp are Python's, for a round or two of the hundreds."""
     rounds, in_python = [], NativeCluster._round_of_python
     monkeypatch.setattr(
-        NativeCluster, "_round_of_python", lambda self, *how: rounds.append(self.rounds) or in_python(self, *how)
+        NativeCluster,
+        "_round_of_python",
+        lambda self, *how: rounds.append(self.standing.rounds) or in_python(self, *how),
     )
     apart = "bra TEST; SYNC: bar.warp.sync -1; bra ON; TEST: @%p0 bra SYNC; add.u32 %r4, %r4, 1; bra SYNC; ON:"
     loop = "mov.u32 %r5, 0; L: bar.sync 0; add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 300; @%p2 bra L;"

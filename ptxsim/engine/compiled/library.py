@@ -110,10 +110,11 @@ class Library:
     def scheduler(self) -> dict[str, int]:
         """Addresses of the functions of the native scheduler."""
         from ptxsim.engine.compiled.runtime import scheduler
-        from ptxsim.engine.compiled.runtime.clusters import clusters
+        from ptxsim.engine.compiled.runtime.clusters import clusters, slices
 
-        export(self.jit, self.prefix, clusters, scheduler.turn, scheduler.stay, scheduler.execute)
-        return {name: self.jit.address(self.prefix + name) for name in ("clusters", "turn", "stay", "execute")}
+        export(self.jit, self.prefix, clusters, slices, scheduler.turn, scheduler.stay, scheduler.execute)
+        names = ("clusters", "slices", "turn", "stay", "execute")
+        return {name: self.jit.address(self.prefix + name) for name in names}
 
     def _publish(self, name: str) -> None:
         address = self.jit.address(name)

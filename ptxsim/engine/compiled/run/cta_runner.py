@@ -7,36 +7,34 @@ which nothing waits or is in flight that only Python knows.
 
 from __future__ import annotations
 
-import ctypes
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
 from ptxsim.engine import turns as turns_of_python
-from ptxsim.engine.clusters import cluster_at, cluster_index
+from ptxsim.engine.clusters import cluster_at
 from ptxsim.engine.compiled.run import threads
+from ptxsim.engine.compiled.run.cluster_memory import ClusterMemory
 from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.engine.compiled.runtime.abi import HEADER_BYTES
-from ptxsim.engine.compiled.runtime.clusters import PLACES, Clusters, begin
+from ptxsim.engine.compiled.runtime.clusters import begin, point_at
 from ptxsim.engine.compiled.runtime.scheduler import LEFT
 from ptxsim.engine.grid import SPIN
 from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.livelock import state_of
 from ptxsim.engine.program.call_paths import calls_of
 from ptxsim.engine.program.operation import families
-from ptxsim.engine.turns import Launch, Outcome, Stopped, Turns
+from ptxsim.engine.turns import Launch, Outcome, Resident, Stopped, Turns
 from ptxsim.machine import tensor_memory
 from ptxsim.machine.cta import Cluster, Cta, Warp
 from ptxsim.machine.fault import Fault
-from ptxsim.machine.lane_copies import ROOM, make_room
+from ptxsim.machine.lane_copies import ROOM
 from ptxsim.machine.mbarrier_end import look_over
-from ptxsim.machine.records import IN_PYTHON, CtaRecord, WarpRecord, aligned, cta_record, mbarrier_table
-from ptxsim.machine.special import multiprocessors
+from ptxsim.machine.records import IN_PYTHON, WarpRecord
 from ptxsim.machine.state import Machine
-from ptxsim.machine.warpgroup import WarpgroupRecord, warpgroups_of
 
 SLICE = 0.02  # as `WholeCtas.pace`, where threads are not to be thought about
 
@@ -71,7 +69,7 @@ class WholeCtas:
         self.numbers = np.zeros(0, np.int64)  # of the clusters, in the order in which they run
         self.room = ROOM if "cp_async" in families(engine.program) else 0  # copies of cp.async that a warp has room for
         self.order = np.zeros(len(warps), np.int64)
-        self.order_at = self.order.ctypes.data
+        self.native.record.order, self.native.record.stride = self.order.ctypes.data, self.template.shape[1]
         self.entered: NativeCluster | None = None  # what the context points to
         self._spare: list[NativeCluster] = []
         self._threads: threads.Threads | None = None
@@ -86,6 +84,36 @@ class WholeCtas:
         cluster = self._spare.pop() if self._spare else NativeCluster(self)
         cluster.begin(self.numbers, place)
         return cluster
+
+    def slices(self, launch: Launch, residents: Sequence[Resident], at: int) -> tuple[int, int]:
+        """As engine.turns.CtaRunner says."""
+        if self.native.puts_off:
+            return at, 0
+        context, clusters = self.native.record, cast(Sequence[NativeCluster], residents)
+        seats = np.array([cluster.clusters_at for cluster in clusters], np.int64)
+        context.seats, context.seat_count, context.seat, context.made = seats.ctypes.data, len(seats), at, 0
+        self.entered = None
+        self.engine.who = lambda: clusters[context.seat].warp()
+        before, began = self.machine.warp_instructions, time.perf_counter()
+        context.end_count = before + self.share(launch)
+        try:
+            status = self.native.enter("slices")
+        except Fault as fault:
+            raise clusters[context.seat].stopped(fault) from fault
+        if status != LEFT:
+            if context.count > context.end_count:
+                self.adapt(self.machine.warp_instructions - before, time.perf_counter() - began)
+            launch.look_at_limits(clusters[context.seat - 1].blocks)
+        return context.seat, context.made
+
+    def share(self, launch: Launch) -> int:
+        """Warp instructions until native code should come back."""
+        most = launch.limits.max_steps
+        return self.slice if most is None else min(self.slice, most - self.machine.warp_instructions)
+
+    def adapt(self, made: int, seconds: float) -> None:
+        """So many warp instructions took so long."""
+        self.slice = int(min(max(made * self.pace / max(seconds, 1e-6), 1000), 5_000_000))
 
     def give_back(self, cluster: NativeCluster) -> None:
         """A cluster has ended."""
@@ -131,7 +159,7 @@ class WholeCtas:
                 if stop(cluster.at):
                     return False
                 status = cluster.enter_for(self.slice, SPIN, len(numbers))
-                if status == Outcome.PAUSED and cluster.rounds >= SPIN:
+                if status == Outcome.PAUSED and cluster.standing.rounds >= SPIN:
                     return False
             if status != Outcome.ENDED:
                 return False
@@ -143,83 +171,37 @@ class WholeCtas:
         return not stop(ended)
 
 
-class NativeCluster:
+class NativeCluster(ClusterMemory):
     """A cluster whose turns native code gives, an `engine.turns.Resident`, and the memory that its records are in.
 
     When it ends the next one may follow in the same memory before native code comes back: then this is that one.
-    `python`: the objects on the same records, once there are some; `is_left`: they give the turns.
+    `python`: the objects on the same records, once there are some.
     """
 
     def __init__(self, runner: WholeCtas):
-        self.runner, self.engine, self.native, self.machine = runner, runner.engine, runner.native, runner.machine
-        cluster = Cluster(cluster_index(self.machine, 0), self.machine.cluster, self.machine.shared_variables)
-        count, size = cluster.size, len(runner.template) // cluster.size
-        self.at, self.rounds, self.polled, self.flying = 0, 0, 0, 0  # `at`: the place in runner.numbers
+        super().__init__(runner.native, runner.template, runner.threads, runner.room)
+        self.runner, self.engine = runner, runner.engine
+        self.at = 0  # the place in runner.numbers
         self.launch: Launch | None = None
-        self.room = runner.room
         self.python: Turns | None = None
-        self.is_left = False
-        self.memory = aligned(*runner.template.shape)
-        self.memory_at = self.memory.ctypes.data
-        self.shared = [cluster.room(self.machine.shared_bytes, rank) for rank in range(count)]
-        self.ctas: ctypes.Array[CtaRecord] = (CtaRecord * count)()
-        self.local = None
-        if self.native.program.local_bytes:
-            self.local = np.zeros((len(self.memory), 32, self.machine.local_bytes), np.uint8)
-        self.mbarriers: list[np.ndarray] = []
-        self.warpgroups: list[Sequence[WarpgroupRecord]] = []
-        for rank, (made, shared) in enumerate(zip(self.ctas, self.shared)):
-            cta_record(runner.threads, self.ctas[:rank], made)
-            if "mbarrier" in families(self.engine.program):
-                self.mbarriers.append(mbarrier_table(shared))
-                made.mbarriers = self.mbarriers[-1].ctypes.data
-            if self.native.keeps_rules:
-                rows = self.memory[rank * size : (rank + 1) * size]
-                self.warpgroups.append(warpgroups_of([WarpRecord.of(row) for row in rows]))
-                made.warpgroups = self.warpgroups[-1][0].address
-        self.fresh = np.frombuffer(bytes(self.ctas), np.uint8)  # what the records of CTAs hold at first
-        self.template = runner.template.copy()
-        self.copies: list[np.ndarray] = []
-        for number, row in enumerate(self.template):
-            record, rank = WarpRecord.of(row), number // size
-            record.shared, record.owner = self.shared[rank].ctypes.data, self.ctas[rank].address
-            record.cluster = self.shared[0].ctypes.data
-            if self.local is not None:
-                record.local = self.local[number].ctypes.data
-            if runner.room:
-                self.copies.append(make_room(record.copies, runner.room, self.machine.memory))
-        self.clusters = self._clusters()
-
-    def _clusters(self) -> Clusters:
-        """What native code makes a cluster of."""
-        machine, made = self.machine, Clusters()
-        made.looks = machine.checks == "all"
-        made.grid[:], made.cluster[:] = machine.grid, machine.cluster
-        made.multiprocessors = multiprocessors(machine.target)
-        made.template, made.ctas = self.template.ctypes.data, self.ctas[0].address
-        made.fresh, made.cta_bytes = self.fresh.ctypes.data, len(self.fresh)
-        made.shared_bytes, made.fill = len(self.shared[0]), machine.shared_fill
-        if self.local is not None:
-            made.local, made.local_bytes = self.local.ctypes.data, self.local.nbytes
-        for number, name in enumerate(PLACES):
-            made.places[number] = self.native.layout.specials.get(f"%{name}", 0)
-        return made
 
     def begin(self, numbers: np.ndarray, place: int) -> None:
         """Be the cluster whose number is in that place."""
-        self.at, self.rounds, self.polled, self.flying = place, 0, 0, 0
+        self.at, self.python = place, None
         self.clusters.numbers, self.clusters.at, self.clusters.has_begun = numbers.ctypes.data, place, 0
-        self.python, self.is_left = None, False
+        self.clusters.flying = self.clusters.is_left = self.clusters.status = 0
+        self.standing.rounds = self.standing.polled = self.standing.is_stuck = 0
+        self.standing.may_go_on = 1
         self.runner.entered = None
 
     # ---- in native code ----
 
     def run(self, rounds: int, launch: Launch) -> Outcome:
-        self.launch, end, outcome = launch, self.rounds + rounds, Outcome.PAUSED
+        self.launch, end, outcome = launch, self.standing.rounds + rounds, Outcome.PAUSED
         if self.native.puts_off and not self.clusters.has_begun:
             self._begin_in_python()
-        while outcome == Outcome.PAUSED and self.rounds < end:
-            outcome = self._round_of_python(launch) if self.is_left else self._rounds(end, launch)
+        while outcome == Outcome.PAUSED and self.standing.rounds < end:
+            outcome = self._round_of_python(launch) if self.clusters.is_left else self._rounds(end, launch)
         if outcome == Outcome.ENDED and (
             self.python is None or not self.machine.pending
         ):  # work in flight knows its memory
@@ -235,15 +217,13 @@ class NativeCluster:
 
     def _rounds(self, end: int, launch: Launch) -> Outcome:
         """Go on natively, up to round `end`."""
-        most = launch.limits.max_steps
-        left = self.runner.slice if most is None else min(self.runner.slice, most - self.machine.warp_instructions)
+        status, self.clusters.status = self.clusters.status, 0
         try:
-            status = self.enter_for(left, end, self._last(end, launch))
-        except Fault as fault:  # of an operation that native code has left to the interpreter
-            assert self.engine.current is not None
-            raise Stopped(fault_finding(fault, self.engine.current, self._warp())) from fault
+            status = status or self.enter_for(self.runner.share(launch), end, self._last(end, launch))
+        except Fault as fault:
+            raise self.stopped(fault) from fault
         if status == LEFT:
-            turns, warp = self._hand_over(), self._warp()
+            turns, warp = self._hand_over(), self.warp()
             turns.order = self._order(warp.cta)
             return self._round_of_python(launch, partial(turns.finish_round, warp, self.engine.resume))
         launch.look_at_limits(self.blocks)
@@ -252,6 +232,11 @@ class NativeCluster:
             for each in self.python.cluster.ctas if self.python is not None else ():
                 tensor_memory.look_over(self.machine, each)
         return Outcome(status)
+
+    def stopped(self, fault: Fault) -> Stopped:
+        """The launch ends with a fault, of an operation that native code has left to the interpreter."""
+        assert self.engine.current is not None
+        return Stopped(fault_finding(fault, self.engine.current, self.warp()))
 
     def _last(self, end: int, launch: Launch) -> int:
         """Before which place clusters may follow this one. Each has rounds up to the same one, which is all that one may have only if
@@ -270,7 +255,7 @@ class NativeCluster:
         for cta in self.ctas:
             look_over(self.machine, cta)
 
-    def _warp(self) -> Warp:
+    def warp(self) -> Warp:
         """The one whose turn it is."""
         return self._objects().warps[self.native.record.turn]
 
@@ -281,28 +266,23 @@ class NativeCluster:
         if runner.entered is not self:
             self._point_here()
         self.clusters.end = last
-        self.engine.who = self._warp if runner.alone else lambda: None
+        self.engine.who = self.warp if runner.alone else lambda: None
         before, began = machine.warp_instructions, time.perf_counter()
         context.end_count, context.end_rounds = before + instructions, end
         try:
             status = self.native.enter("clusters")
         finally:
             went_on = self._catch_up()
-        self.rounds, self.polled, self.flying = context.rounds, context.polled, context.flying
-        took, made = time.perf_counter() - began, machine.warp_instructions - before
-        if (status == Outcome.PAUSED and self.rounds < end) or (went_on and status == Outcome.ENDED):
-            runner.slice = int(min(max(made * runner.pace / max(took, 1e-6), 1000), 5_000_000))
+        standing = self.standing
+        standing.rounds, standing.polled, self.clusters.flying = context.rounds, context.polled, context.flying
+        if (status == Outcome.PAUSED and standing.rounds < end) or (went_on and status == Outcome.ENDED):
+            runner.adapt(machine.warp_instructions - before, time.perf_counter() - began)
         return status
 
     def _point_here(self) -> None:
         """The context is that of this cluster."""
-        runner, context = self.runner, self.native.record
-        runner.entered = self
-        context.warps, (context.warp_count, context.stride) = self.memory_at, self.memory.shape
-        context.order, context.cta_warps = runner.order_at, len(self.memory) // len(self.ctas)
-        context.cursor, context.moved, context.rounds = 0, 0, self.rounds
-        context.polled, context.flying = self.polled, self.flying
-        context.clusters = self.clusters.address
+        self.runner.entered = self
+        point_at(self.native.record, self.clusters)
 
     def _catch_up(self) -> int:
         """How many clusters have ended in native code, which has gone on with the next ones."""
@@ -336,9 +316,8 @@ class NativeCluster:
         """One round, or the rest of it."""
         turns = self._objects()
         outcome = turns.run(1, launch, rest)
-        self.rounds, self.polled = turns.rounds, turns.polled
         if outcome != Outcome.ENDED and self._may_go_back():
-            self.is_left, self.flying = False, 0
+            self.clusters.is_left = self.clusters.flying = 0
             for cta, groups in zip(self.ctas, self.warpgroups):
                 cta.warpgroups = groups[0].address
         return outcome
@@ -357,7 +336,7 @@ class NativeCluster:
     def _hand_over(self) -> Turns:
         """Python gives the turns from here on."""
         turns = self._objects()
-        turns.rounds, turns.polled, self.is_left = self.rounds, self.polled, True
+        self.clusters.is_left = 1
         if self.runner.room and any(warp.record.copies.open == self.runner.room for warp in turns.warps):
             self.runner.room *= 2
         for cta in turns.cluster.ctas if self.warpgroups else ():
@@ -393,5 +372,5 @@ class NativeCluster:
                 warp.copies = self.copies[place]
         if not self.native.waits:
             self.runner.stays_in_order()
-        self.python = Turns(self.engine, cluster)
+        self.python = Turns(self.engine, cluster, standing=self.standing)
         return self.python

@@ -78,6 +78,12 @@ class Context(Record):
     order: I64  # with such a seed: the warps in the order of their turns in this round, i64, for CTAs whose turn has come: address
     cta_warps: I64  # of one CTA
     clusters: I64  # those that run in this memory (engine.compiled.runtime.clusters): address
+    # All memories in which clusters run, to have slices in turn: addresses as above, i64: address; how many; whose slice is next; how
+    # many have been made.
+    seats: I64
+    seat_count: I64
+    seat: I64
+    made: I64
     turn: I64  # the warp whose turn it is
     mixes: I64  # whether turns are of different lengths (engine.turns.some_blocks)
     polled: I64  # rounds one after the other in which the cluster has only polled

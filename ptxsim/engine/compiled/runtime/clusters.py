@@ -8,8 +8,8 @@ from typing import Annotated
 import numpy as np
 
 from ptxsim.engine.compiled.runtime.abi import UNKNOWN, Context
-from ptxsim.engine.compiled.runtime.scheduler import rounds
-from ptxsim.engine.turns import Outcome
+from ptxsim.engine.compiled.runtime.scheduler import LEFT, rounds
+from ptxsim.engine.turns import Outcome, Standing
 from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, fill_bytes, move_bytes, view
 from ptxsim.jit.record import I32, I64, Record, record
@@ -27,6 +27,13 @@ FORGOTTEN = WarpgroupRecord.offsets()["warps"]  # bytes of it that hold products
 class Clusters(Record):
     """Clusters that run in the same memory, one after the other, and of what each is made. Fields that end with "address" hold one."""
 
+    standing: Standing  # of the one that is here
+    flying: I64  # products of warpgroups, when it runs again
+    is_left: I32  # whether Python gives its turns
+    status: I32  # how its slice has ended, if Python has to go on with that
+    warps: I64  # their memory: address
+    warp_count: I64
+    cta_warps: I64  # of one CTA
     numbers: I64  # of the clusters, in the order in which they run, i64: address
     at: I64  # which of them is here
     end: I64  # the one from which on none follows without Python
@@ -60,6 +67,52 @@ def clusters(context: Context) -> I32:
             return status
         series.at += 1
         begin(context, series)
+
+
+@body
+def slices(context: Context) -> I32:
+    """A slice of one round for each of the clusters that may go on, as engine.grid gives them: PAUSED if all have had theirs or it is time to
+    look at the limits, LEFT if Python has to go on with the one whose slice is next."""
+    seats = view(context.seats, np.int64, UNKNOWN)
+    while context.seat < context.seat_count:
+        series = view(seats[context.seat], Clusters, 1)[0]
+        if series.standing.may_go_on != 0:
+            if series.is_left != 0:
+                return LEFT
+            status = one_round(context, series)
+            if status != LEFT:
+                context.made += 1
+            if status == LEFT or status == Outcome.ENDED:
+                series.status = status
+                return LEFT
+            if status == Outcome.PAUSED:
+                for other in range(context.seat_count):
+                    view(seats[other], Clusters, 1)[0].standing.may_go_on = 1
+            else:
+                series.standing.may_go_on = 0
+            series.standing.is_stuck = status == Outcome.STUCK
+            if context.count > context.end_count:
+                context.seat += 1
+                return Outcome.PAUSED
+        context.seat += 1
+    return Outcome.PAUSED
+
+
+def one_round(context: Context, series: Clusters) -> int:
+    """Of a cluster that has begun: how it has ended."""
+    point_at(context, series)
+    context.end_rounds = context.rounds + 1
+    status = rounds(context)
+    series.standing.rounds, series.standing.polled, series.flying = context.rounds, context.polled, context.flying
+    return status
+
+
+def point_at(context: Context, series: Clusters) -> None:
+    """The context is that of a cluster."""
+    context.warps, context.warp_count, context.cta_warps = series.warps, series.warp_count, series.cta_warps
+    context.cursor, context.moved, context.rounds = 0, 0, series.standing.rounds
+    context.polled, context.flying = series.standing.polled, series.flying
+    context.clusters = address_of(series)
 
 
 def begin(context: Context, series: Clusters) -> None:
