@@ -169,6 +169,25 @@ class _LowerThan(Operation):
         return Value(INT, (at.let(f"zext i{LANES} {word} to i64"),))
 
 
+class _NewIn(Operation):
+    """`new_in(mine, theirs, first)`: which of the numbers of a row from the first one on, one for each lane, are neither 0 nor what the other row
+    has there; as a mask."""
+
+    def __call__(self, mine: Array, theirs: Array, first: int) -> int:
+        return sum(1 << lane for lane in range(LANES) if int(theirs[first + lane]) not in (0, int(mine[first + lane])))
+
+    def emit(self, at: Expressions, arguments: list[Value | Known]) -> Value:
+        vector, first = f"<{LANES} x i32>", at.convert(arguments[2], INT).parts[0]
+        rows = [at.let(f"getelementptr i32, ptr {_row(at, each)}, i64 {first}") for each in arguments[:2]]
+        mine, theirs = (at.let(f"load {vector}, ptr {row}, align 4") for row in rows)
+        some, other = (
+            at.let(f"icmp ne {vector} {theirs}, zeroinitializer"),
+            at.let(f"icmp ne {vector} {theirs}, {mine}"),
+        )
+        word = at.let(f"bitcast <{LANES} x i1> {at.let(f'and <{LANES} x i1> {some}, {other}')} to i{LANES}")
+        return Value(INT, (at.let(f"zext i{LANES} {word} to i64"),))
+
+
 class _Fetch(Operation):
     """`fetch(place)`: bring a record, or a row's first numbers, near the processor, since they are needed soon."""
 
@@ -180,5 +199,5 @@ class _Fetch(Operation):
         return Value(Several(()), ())
 
 
-raise_to, lowest_of, fill, lower_than = _RaiseTo(), _LowestOf(), _Fill(), _LowerThan()
+raise_to, lowest_of, fill, lower_than, new_in = _RaiseTo(), _LowestOf(), _Fill(), _LowerThan(), _NewIn()
 fetch = _Fetch()

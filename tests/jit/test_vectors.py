@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ptxsim.jit.blocks import blocks_of
 from ptxsim.jit.body import Array, body
 from ptxsim.jit.filling import fill_lines
-from ptxsim.jit.rows import fetch, fill, lower_than, lowest_of, raise_to
+from ptxsim.jit.rows import fetch, fill, lower_than, lowest_of, new_in, raise_to
 from ptxsim.jit.vectors import FAR, are_in_steps, are_moved, bounds, different, lanes_between, most_bits
 from tests.jit.alike import alike
 
@@ -90,6 +90,20 @@ def work_on_rows(rows: Array, size: int, number: int) -> int:
 def test_rows(size, seed, number):
     rows = np.random.default_rng(seed).integers(-(2**31), 2**31, (4, size + 32)).astype(np.int32)
     alike(work_on_rows, rows, size, number)
+
+
+@body
+def news(rows: Array, first: int) -> int:
+    return new_in(rows[0], rows[1], first)
+
+
+@given(st.integers(0, 5), st.integers(0, 2**32))
+@settings(deadline=None)
+def test_what_a_row_has_that_another_has_not(first, seed):
+    rows = np.random.default_rng(seed).integers(0, 3, (2, 37)).astype(np.int32)
+    found, _ = alike(news, rows, first)
+    mine, theirs = rows[:, first : first + 32]
+    assert found == sum(1 << lane for lane in np.flatnonzero((theirs != 0) & (theirs != mine)).tolist())
 
 
 @body

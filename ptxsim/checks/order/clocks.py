@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ptxsim.checks.order.state import COVERED, CTAS, FAR, KEPT, NONE, NOW, OWN_ROWS, ROWS, UNITS, WARPS, Order
-from ptxsim.jit.rows import fill, lowest_of, raise_to
+from ptxsim.jit.body import Array
+from ptxsim.jit.rows import fill, lowest_of, new_in, raise_to
 from ptxsim.lanes import LANES
 
 
@@ -69,9 +70,29 @@ def join(o: Order, row: int, source: int) -> None:
 
 def join_far(o: Order, row: int, source: int) -> None:
     """The same of other clusters, and of what all threads have done."""
-    for k in range(o.n[FAR]):
-        o.far[row, k] = later(o, int(o.far[row, k]), int(o.far[source, k]))
+    join_snapshots(o, o.far[row], o.far[source])
     o.floor[row] = max(o.floor[row], o.floor[source])
+
+
+def join_snapshots(o: Order, mine: Array, theirs: Array) -> None:
+    """Snapshots of clusters say what others of them say, too."""
+    k = next_new(o, mine, theirs, 0)
+    while k < o.n[FAR]:
+        mine[k] = later(o, int(mine[k]), int(theirs[k]))
+        k = next_new(o, mine, theirs, k + 1)
+
+
+def next_new(o: Order, mine: Array, theirs: Array, first: int) -> int:
+    """From a column on, the first of which there is another snapshot than ours; n[FAR] if there is none."""
+    k, end = first, int(o.n[FAR])
+    while k < end and k + LANES <= len(mine):
+        found = new_in(mine, theirs, k)
+        if found:
+            return min(k + lowest(found), end)
+        k += LANES
+    while k < end and (theirs[k] == 0 or theirs[k] == mine[k]):
+        k += 1
+    return min(k, end)
 
 
 def see_all(o: Order, row: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxsim.checks.order.clocks import later, lowest, row_of, sharing, take
+from ptxsim.checks.order.clocks import join_snapshots, later, lowest, next_new, row_of, sharing, take
 from ptxsim.checks.order.state import COVERED, CTAS, EDGES, FAR, GRID, NONE, NOW, UNTOLD, WARPS, Order, hashed
 from ptxsim.jit.body import Array, body
 from ptxsim.jit.rows import raise_to
@@ -109,12 +109,10 @@ def go_on(o: Order, place: int, before: int) -> None:
     both = entry["home"] != NONE and entry["home"] == source["home"]
     if both:
         raise_to(o.kept[row], o.kept[there])
+        join_snapshots(o, o.kept_far[row], o.kept_far[there])
     else:
         o.kept[row] = o.kept[there]
-    for k in range(o.n[FAR]):
-        if both:
-            o.kept_far[row, k] = later(o, int(o.kept_far[row, k]), int(o.kept_far[there, k]))
-        else:
+        for k in range(o.n[FAR]):
             o.kept_far[row, k] = o.kept_far[there, k]
     entry["mixed"] = max(int(entry["mixed"]) if both else 0, int(source["mixed"]))
     entry["home"], entry["cta"], entry["snap"], entry["by"] = source["home"], source["cta"], 0, NONE
@@ -155,9 +153,12 @@ def release_into(o: Order, place: int, slot: int, source: int, warp: int, lanes:
             mine[unit] = max(mine[unit], time)
             if o.n[COVERED]:
                 mine[o.n[COVERED] + unit] = max(mine[o.n[COVERED] + unit], o.covered_at[slot, unit])
-    for k in range(o.n[FAR]):
+    told, known = o.kept_far[row], o.far[source]
+    k = next_new(o, told, known, 0)
+    while k < o.n[FAR]:
         if o.known[k] != cluster:
-            o.kept_far[row, k] = later(o, int(o.kept_far[row, k]), int(o.far[source, k]))
+            told[k] = later(o, int(told[k]), int(known[k]))
+        k = next_new(o, told, known, k + 1)
     entry["snap"] = 0
     entry["cta"] = cluster * o.n[CTAS] + warp // o.n[WARPS]
 
@@ -182,15 +183,16 @@ def take_from(o: Order, place: int, slot: int, row: int, scope: int) -> None:
         k = column_of(o, int(entry["home"]))
         if k >= 0:
             o.far[row, k] = later(o, int(o.far[row, k]), snapshot(o, place))
-    for k in range(o.n[FAR]):
-        found = int(o.kept_far[kept, k])
-        if found != 0:
-            if o.known[k] == cluster:
-                raise_to(o.clock[row], o.kept[found])
-            elif (
-                scope >= Scope.GPU or not entry["mixed"]
-            ):  # what the releasing thread knows itself it hands on in any scope
-                o.far[row, k] = later(o, int(o.far[row, k]), found)
+    mine, theirs = o.far[row], o.kept_far[kept]
+    k = next_new(o, mine, theirs, 0)
+    while k < o.n[FAR]:
+        if o.known[k] == cluster:
+            raise_to(o.clock[row], o.kept[theirs[k]])
+        elif (
+            scope >= Scope.GPU or not entry["mixed"]
+        ):  # what the releasing thread knows itself it hands on in any scope
+            mine[k] = later(o, int(mine[k]), int(theirs[k]))
+        k = next_new(o, mine, theirs, k + 1)
 
 
 def reach(o: Order, place: int, slot: int, cta: int) -> int:
