@@ -29,8 +29,24 @@ def look_over(machine: Machine, cta: CtaRecord) -> None:
 
 def look_at(machine: Machine, table: MBarrierTable, barrier: MBarrierRecord) -> None:
     """The same of one mbarrier of a table, which ends now: it is invalidated, or its CTA ends."""
-    if machine.checks == "all" and is_left_over(barrier) and not _is_tail(table, barrier):
-        machine.add_finding(_left(machine, barrier))
+    if machine.checks != "all":
+        return
+    if barrier.asked:
+        machine.asked.add(barrier.offset)
+    if is_left_over(barrier) and not _is_tail(table, barrier):
+        if barrier.asked or barrier.bytes or barrier.pending > barrier.expected:
+            machine.add_finding(_left(machine, barrier))
+        else:
+            machine.unasked.append((barrier.offset, _left(machine, barrier)))
+
+
+def settle(machine: Machine) -> None:
+    """The grid is over: report the phases that nobody has waited for, but where others have waited for those of the same mbarrier. A CTA without
+    work leaves a ring as it began."""
+    for offset, finding in machine.unasked:
+        if offset not in machine.asked:
+            machine.add_finding(finding)
+    machine.unasked.clear()
 
 
 def _is_tail(table: MBarrierTable, barrier: MBarrierRecord) -> bool:

@@ -86,6 +86,7 @@ def begin(table: MBarrierTable, offset: I32, address: I64, expected: I32, layout
     barrier.pending = expected
     barrier.bytes = 0
     barrier.phase = 0
+    barrier.asked = 0
     barrier.layout = layout
     barrier.init_line = line
     barrier.announced = 0
@@ -219,6 +220,7 @@ def watch(warp: WarpRecord, lane: int, barrier: MBarrierRecord, passed: bool) ->
     """A phase before the current one is complete from the beginning."""
     warp.watched[lane] = address_of(barrier)
     warp.watched_in[lane] = barrier.phase - 1 if passed else barrier.phase
+    barrier.asked = 1
 
 
 @body

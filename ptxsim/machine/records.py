@@ -189,6 +189,7 @@ class MBarrierRecord(Record):
     last_cta: I32  # who arrived last: CTA, warp, line (0: none)
     last_warp: I32
     last_line: I32
+    asked: I32  # whether any thread has asked whether a phase is over
     polled: I32  # whether any of the following is not zero
     # Failed polls and time-outs in this phase, by the index of the warp.
     polls: Annotated[MutableSequence[int], I32, LANES]

@@ -65,6 +65,9 @@ class Machine:
         self.warp_instructions = 0
         self.slow_path: Counter[tuple[int, str]] = Counter()  # executions without native code: site and why
         self.findings: dict[tuple[str, int], Finding] = {}
+        # Offsets of mbarriers that a CTA which has ended asked, and what is said of the others where no CTA did.
+        self.asked: set[int] = set()
+        self.unasked: list[tuple[int, Finding]] = []
         self.stopped_at: int | None = None  # line where the launch ended early, 0 for no single line
         self.shared_variables: Variables = {}
         # By site: whether a shuffle's reads from lanes that are not there have been reported.

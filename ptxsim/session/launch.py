@@ -20,6 +20,7 @@ from ptxsim.engine.interpreter import Interpreter, NotModeled, Watch
 from ptxsim.engine.program.linkage import initialize, place_variables
 from ptxsim.engine.turns import Engine, Limits, Stopped
 from ptxsim.machine.event import EventStream, Observer
+from ptxsim.machine.mbarrier_end import settle
 from ptxsim.machine.memory import ARENA, PARAMETERS, Allocation, GlobalMemory, own_name
 from ptxsim.machine.state import Machine
 from ptxsim.numerics.host import with_ieee
@@ -232,6 +233,7 @@ class Launch:
                 message, help = f"{missing.op.opcode} is not modeled yet", "`ptxsim isa --missing` lists what is open"
                 machine.stop(Finding("not-modeled", message, help=help).at(missing.op))
             grid.stop_all()
+        settle(machine)
         if machine.stream is not None:
             machine.stream.finish()
         return machine

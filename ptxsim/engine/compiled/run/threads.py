@@ -142,6 +142,7 @@ class Threads:
             stream.end()
         if not is_right:
             memory.take(before)
+            machine.unasked.clear()
             grid.done = done
             return False
         machine.warp_instructions = sum(executed)
