@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ptxsim.checks.cluster import ClusterChecker
     from ptxsim.checks.cluster_shared import Homes
     from ptxsim.checks.in_flight import Left
+    from ptxsim.checks.narrow_waits import NarrowWaitChecker
     from ptxsim.checks.order.checker import OrderChecker
     from ptxsim.checks.overtaken import OvertakenChecker
     from ptxsim.checks.proxy import ProxyChecker
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
     Checker = (
         OrderChecker | ProxyChecker | RegisterCountChecker | TensorMapChecker | TileLayoutChecker | ClusterChecker
-        | OvertakenChecker
+        | OvertakenChecker | NarrowWaitChecker
     )  # fmt: skip
 
 
@@ -243,6 +244,7 @@ def _checkers(launch: Launch, shared_is_set: bool, left: np.ndarray | None) -> l
     from ptxsim.checks.awaited_data import awaited_data
     from ptxsim.checks.cluster import ClusterChecker, has_flags
     from ptxsim.checks.cluster_shared import Homes
+    from ptxsim.checks.narrow_waits import NarrowWaitChecker, narrow_waits
     from ptxsim.checks.overtaken import OvertakenChecker
     from ptxsim.checks.proxy import ProxyChecker, concerns_proxies
     from ptxsim.checks.register_counts import RegisterCountChecker
@@ -276,4 +278,5 @@ def _checkers(launch: Launch, shared_is_set: bool, left: np.ndarray | None) -> l
             if launch.cluster != (1, 1, 1)
             else []
         ),
+        *([NarrowWaitChecker(program, homes)] if launch.cluster != (1, 1, 1) and narrow_waits(program) else []),
     ]

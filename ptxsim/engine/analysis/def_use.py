@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ptxsim.engine.program.operand import Address, Operand, Register, Vector
@@ -42,6 +42,22 @@ def writes(op: Op) -> list[int]:
     found = slots_of(op.destinations)
     if op.call is not None:
         found += [passed.slot for passed in op.call.returns if passed.slot is not None]
+    return found
+
+
+def changing(loop: Sequence[Op]) -> set[int]:
+    """Sites of operations of a block that is a loop by itself which read what depends on the turn before."""
+    handed_on, written = set[int](), set[int]()
+    for op in loop:
+        handed_on.update({*reads(op)} - written)
+        written.update(writes(op))
+    slots, found = handed_on & written, set[int]()
+    for op in loop:
+        if slots.isdisjoint(reads(op)):
+            slots.difference_update(writes(op))
+        else:
+            slots.update(writes(op))
+            found.add(op.site)
     return found
 
 

@@ -118,7 +118,7 @@ def _seen_late(launch: Launch, steps: int, look: Pass) -> list[Finding]:
 
 def late_schedules(program: Program, steps: int, told: Callable[[int, Held], Knowledge]) -> Iterator[tuple[Late, int]]:
     """Runs in which what others have written is seen late, with their seeds; told: what a run with a seed knows of all accesses."""
-    left = MOST // 2
+    left = MOST
     for seed, from_last in LATE if warps_tell(program) and any(late_sites(program)) else ():
         left -= max(LEAST, steps)
         plain = Late(-1, from_last, 0)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.def_use import changing
 from ptxsim.engine.analysis.exchanges import joins_ctas
 from ptxsim.engine.held import Held
 from ptxsim.engine.program.operation import Op, Program, fact
@@ -30,9 +31,16 @@ def late_sites(program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
     successors = control_flow(program).successors
     loads = tuple(
         number for number, block in enumerate(program.blocks)
-        if number not in successors[number] and any(_is(op, AccessKind.READ) for op in block) and not any(_is(op, AccessKind.ATOMIC) for op in block)
+        if any(_is(op, AccessKind.READ) for op in block) and not any(_is(op, AccessKind.ATOMIC) for op in block)
+        and (number not in successors[number] or _goes_elsewhere(block))
     )  # fmt: skip
     return loads, tuple(op.site for op in program.ops if _is(op, AccessKind.WRITE))
+
+
+def _goes_elsewhere(loop: list[Op]) -> bool:
+    """Whether a strong load of a block that is a loop by itself has another address in each turn: it follows what it finds, and does not look again."""
+    change = changing(loop)
+    return any(op.site in change and _is(op, AccessKind.READ) for op in loop)
 
 
 def _is_other(op: Op) -> bool:
