@@ -21,8 +21,8 @@ def spoil(monkeypatch, full: bool) -> None:
     """Let the text of code for whole warps, or for parts, be nothing that LLVM takes."""
     write = KernelWriter.text
 
-    def text(self, name):
-        return write(self, name) + ("\nthis is no IR" if self.options.full is full else "")
+    def text(self, *what):
+        return write(self, *what) + ("\nthis is no IR" if self.options.full is full else "")
 
     monkeypatch.setattr(KernelWriter, "text", text)
 
@@ -122,8 +122,8 @@ assert run.engine == ENGINE, run.engine
 CRASH = """
 from ptxsim.engine.compiled.codegen.kernel import KernelWriter
 write = KernelWriter.text
-def text(self, name):
-    return write(self, name).replace("entry:", "entry:\\n  store volatile i32 1, ptr inttoptr (i64 8 to ptr)", 1)
+def text(self, *what):
+    return write(self, *what).replace("entry:", "entry:\\n  store volatile i32 1, ptr inttoptr (i64 8 to ptr)", 1)
 from ptxsim.engine.compiled.run.selftest import refusal
 refusal()
 KernelWriter.text = text

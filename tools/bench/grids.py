@@ -148,7 +148,8 @@ began, busy = time.perf_counter(), time.process_time()
 module = Module.from_file(sys.argv[1])
 kernel = module.kernel(sys.argv[2]) if sys.argv[2] else module.kernel()
 count = len(kernel.parameters)
-run = kernel.launch(1, int(sys.argv[3]), [np.ones(4096, np.uint8)] * int(sys.argv[4]) + [1] * (count - int(sys.argv[4])), on_error="report")
+grid, block, buffers = map(int, sys.argv[3:])
+run = kernel.launch(grid, block, [np.ones(4096, np.uint8)] * buffers + [1] * (count - buffers), on_error="report")
 print(time.perf_counter() - began, time.process_time() - busy, run.warp_instructions, [f.name for f in run.findings][:2])
 """
 
@@ -160,8 +161,8 @@ def first(shared: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         big = Path(folder) / "big.ptx"
         big.write_text(kernel(6000, 1))
-        rows = ((big, "", 32, 1), (nvcc / "doubles.sm_90a.ptx", "dp_math", 32, 3))
-        for path, entry, block, buffers in rows:
+        rows = ((big, "", 1, 32, 1), (big, "", 16, 128, 1), (nvcc / "doubles.sm_90a.ptx", "dp_math", 1, 32, 3))
+        for path, entry, grid, block, buffers in rows:
             with tempfile.TemporaryDirectory() as cache:
                 for state in ("empty cache", "again"):
                     environment = {
@@ -170,11 +171,14 @@ def first(shared: Path) -> None:
                         "PYTHONPATH": str(Path(__file__).parents[2]),
                     }
                     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                    words = [sys.executable, "-c", CHILD, str(path), entry, str(block), str(buffers)]
+                    words = [sys.executable, "-c", CHILD, str(path), entry, *map(str, (grid, block, buffers))]
                     done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, text=True)
                     after = resource.getrusage(resource.RUSAGE_CHILDREN)
                     whole = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-                    print(f"{path.name}, {state:14} process {whole:6.2f}  launch {done.stdout.strip()}", flush=True)
+                    print(
+                        f"{path.name}, {grid} CTAs, {state:14} process {whole:6.2f}  launch {done.stdout.strip()}",
+                        flush=True,
+                    )
 
 
 ROWS = {"gemm": gemm, "spins": spins, "first": first}

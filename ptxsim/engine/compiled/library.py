@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from ptxsim.engine.compiled.runtime.abi import WarpLayout
 from ptxsim.engine.compiled.runtime.addresses import in_space, look_up, space_of
 from ptxsim.engine.compiled.runtime.events import event, mark
 from ptxsim.engine.program.identity import identity
-from ptxsim.engine.program.operation import Program, fact, sites_of
+from ptxsim.engine.program.operation import Program, fact, lengths_of, sites_of
 from ptxsim.jit.compiler import ATTRIBUTES, Jit, Refused, shared
 from ptxsim.jit.crash import CrashHandler
 from ptxsim.jit.export import export
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from ptxsim.engine.compiled.codegen.kernel import KernelWriter
 
 LONG = 300  # operations from which on it may be better that the interpreter begins: LLVM takes 0.1 to 0.6 ms for one
+LATER = 4  # one in so many of as many for each part of the code but the first
+PARTS = 3  # in which code of a program is made at most, the last one of all that is left
 OPTIMIZED = 400_000  # characters of IR up to which code is generated with more care: it takes LLVM twice as long
 # Bodies that come together: their module, imported when a program needs them.
 FAMILIES = {
@@ -79,6 +82,50 @@ class Printed:
         return json.dumps([list(self.blocks.items()), list(self.slow_path.items())]).encode()
 
 
+class Part(TypedDict):
+    """Of a program's code: its blocks; the helpers that they call; why operations take the slow path, by site; constant tables."""
+
+    blocks: list[int]
+    helpers: Mapping[str, Sequence[Any]]
+    slow_path: dict[str, str]
+    tables: list[str]
+
+
+@dataclass
+class Code:
+    """Native code of a program of `count` blocks. `places`: the function that each block is in, as far as there is one; `slow_path`: why
+    operations are there, by site."""
+
+    count: int
+    places: dict[int, int] = field(default_factory=dict)
+    slow_path: dict[int, str] = field(default_factory=dict)
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def is_whole(self) -> bool:
+        return len(self.places) == self.count
+
+    @property
+    def missing(self) -> list[int]:
+        return [number for number in range(self.count) if number not in self.places]
+
+    def add(self, part: Part, address: int) -> None:
+        """There is code of a part, too."""
+        self.parts.append(part)
+        self.places.update(dict.fromkeys(part["blocks"], address))
+        self.slow_path.update({int(site): reason for site, reason in part["slow_path"].items()})
+
+
+def _symbol(key: str, blocks: list[int]) -> str:
+    """The function of some blocks."""
+    return f"kernel_{key}_{hashlib.blake2b(json.dumps(blocks).encode(), digest_size=8).hexdigest()}"
+
+
+def _part(key: str, part: Part) -> str:
+    """The name of a part in the store."""
+    return _symbol(key, part["blocks"])
+
+
 def _writer(*given: Any) -> KernelWriter:
     from ptxsim.engine.compiled.codegen.kernel import KernelWriter  # not needed for what the store knows
 
@@ -102,7 +149,9 @@ class Library:
         self.crash = CrashHandler(jit)
         self._lock = threading.RLock()
         self._tables: dict[str, object] = {}
-        self._kernels: dict[str, tuple[int, dict[int, str]]] = {}
+        self._kernels: dict[str, Code] = {}
+        self._wishes: WeakValueDictionary[str, Wish] = WeakValueDictionary()  # what one has printed others need not
+        self._asked: set[str] = set()  # keys of which the store may have code
         self._printed: dict[str, Printed] = {}
         self._waits: dict[str, int] = {}  # operations that the interpreter may execute until code is made, by key
 
@@ -155,20 +204,42 @@ class Library:
                 text = helper.text()
         return module.text() + text + _ATTRIBUTES
 
-    def kernel(self, wanted: Wish) -> tuple[int, dict[int, str]]:
-        """Address of a program's function, and why each operation on the slow path is there, by site."""
+    def kernel(self, wanted: Wish, block: int | None = None, whole: bool = True) -> Code:
+        """Code of a program: all of it if `whole`, or what there is. If there is none, or a block that is wanted is not in it, there will be more: a
+        part of those blocks that the interpreter has been asked for, if it has been, or all others."""
         with self._lock:
-            return self._kernels.get(wanted.key) or self._first(wanted)
+            code = self._kernels.get(wanted.key) or self._first(wanted)
+            while not code.is_whole and (whole or not code.places or (block is not None and block not in code.places)):
+                self._make(wanted, code, code.missing if whole else self._next(wanted, code, block))
+            self._kernels[wanted.key] = code
+            return code
+
+    def _next(self, wanted: Wish, code: Code, block: int | None) -> list[int]:
+        """The blocks of the next part."""
+        asked = {number for number in self.printed(wanted).blocks if number not in code.places}
+        if not asked or len(code.parts) + 1 >= PARTS:
+            return code.missing
+        return sorted(asked if block is None else asked | {block})
+
+    def has_some(self, wanted: Wish) -> bool:
+        """Whether there is code of a program, of some blocks at least, here or in the store, which is asked once."""
+        key = wanted.key
+        if key not in self._kernels and key not in self._asked:
+            self._asked.add(key)
+            parts = self._parts(key)
+            return bool(parts) and self.jit.store.get(_part(key, parts[0])) is not None
+        return key in self._kernels
 
     def patience(self, wanted: Wish) -> int:
         """Operations that the interpreter had better execute before code is made: as many as a long program has, less those that
-        it has executed in this process."""
+        it has executed in this process. LATER says how many more, once there is code, but not of all blocks."""
         key = wanted.key
-        if key in self._kernels:
+        code = self._kernels.get(key)
+        if code is not None and code.is_whole:
             return 0
         if key not in self._waits:
             length = sites_of(wanted.program)
-            self._waits[key] = 0 if length < LONG or self.jit.store.get(key) is not None else length
+            self._waits[key] = 0 if length < LONG else length if code is None else length // LATER
         return self._waits[key]
 
     def can_wait(self, wanted: Wish, number: int) -> bool:
@@ -204,42 +275,55 @@ class Library:
     def wish(self, program: Program, places: WarpLayout, options: Options) -> Wish:
         """For the function of a program."""
         key = self.jit.key("kernel", str(options), identity(program))
+        if (known := self._wishes.get(key)) is not None:
+            return known
         make = partial(_writer, program, places, self.prefix, options, self.jit.abilities)
-        return Wish(key, program, options, make)
+        wish = self._wishes[key] = Wish(key, program, options, make)
+        return wish
 
-    def _first(self, wanted: Wish) -> tuple[int, dict[int, str]]:
-        program = wanted.program
-        mark = self.mark(program)
+    def _first(self, wanted: Wish) -> Code:
+        """What the store has."""
+        mark = self.mark(wanted.program)
         if mark is not None and mark.exists():
-            raise Refused(f"native code of {program.name} has crashed; delete {mark} to try again")
-        found = self._kernels[wanted.key] = self._load(wanted)
-        return found
+            raise Refused(f"native code of {wanted.program.name} has crashed; delete {mark} to try again")
+        code = Code(len(lengths_of(wanted.program)))
+        for part in self._parts(wanted.key):
+            if self.jit.store.get(_part(wanted.key, part)) is None or not self._provide_tables(part["tables"]):
+                break
+            self._take(wanted, code, part, None)
+        return code
 
     def mark(self, program: Program) -> Path | None:
         """The file that says that native code of a program has crashed."""
         folder = self.jit.store.folder
         return None if folder is None else folder / f"{self.jit.key('crash', identity(program))}.crashed"
 
-    def _load(self, wanted: Wish) -> tuple[int, dict[int, str]]:
-        key = wanted.key
+    def _parts(self, key: str) -> list[Part]:
+        """What the store says of the parts in which a program has been compiled."""
         notes = self.jit.store.get(key + ".notes")
-        writer, text = None, ""
-        name = f"kernel_{key}"
-        content = json.loads(notes) if notes is not None else None
-        if content is None or self.jit.store.get(key) is None or not self._provide_tables(content["tables"]):
-            writer = wanted.writer
-            text = writer.text(name)
-            tables = writer.module.tables
-            for table, values in tables.items():
-                self.jit.store.put(table, values.tobytes())
-            self._provide_tables(tables)
-            content = {"helpers": writer.helpers, "slow path": writer.slow_path, "tables": list(tables)}
-        self.provide(content["helpers"])
-        level = 0 if writer is None or wanted.options.keep or len(text) > OPTIMIZED else 1
-        self.jit.load(key, lambda: text, level=level)
-        if writer is not None:
-            self.jit.store.put(key + ".notes", json.dumps(content).encode())
-        return self.jit.address(name), {int(site): reason for site, reason in content["slow path"].items()}
+        return json.loads(notes) if notes is not None else []
+
+    def _make(self, wanted: Wish, code: Code, blocks: list[int]) -> None:
+        """Add code of some blocks."""
+        writer = wanted.writer
+        text = writer.text(_symbol(wanted.key, blocks), blocks)
+        tables = writer.module.tables
+        for table, values in tables.items():
+            self.jit.store.put(table, values.tobytes())
+        self._provide_tables(tables)
+        slow_path = {str(site): reason for site, reason in writer.slow_path.items()}
+        part: Part = {"blocks": blocks, "helpers": writer.helpers, "slow_path": slow_path, "tables": list(tables)}
+        self._take(wanted, code, part, text)
+        self.jit.store.put(wanted.key + ".notes", json.dumps(code.parts).encode())
+        if wanted.key in self._waits:
+            self._waits[wanted.key] = sites_of(wanted.program) // LATER
+
+    def _take(self, wanted: Wish, code: Code, part: Part, text: str | None) -> None:
+        """Load a part, from the store if it is not made of a text."""
+        self.provide(part["helpers"])
+        level = 0 if text is None or wanted.options.keep or len(text) > OPTIMIZED else 1
+        self.jit.load(_part(wanted.key, part), lambda: text or "", level=level)
+        code.add(part, self.jit.address(_symbol(wanted.key, part["blocks"])))
 
     def _provide_tables(self, names: Iterable[str]) -> bool:
         """Make constant tables known by their symbols; False if one is not in the store."""

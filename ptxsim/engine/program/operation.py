@@ -225,6 +225,12 @@ def sites_of(program: Program) -> int:
 
 
 @fact
+def lengths_of(program: Program) -> tuple[int, ...]:
+    """How many operations each block has."""
+    return tuple(len(block) for block in program.blocks)
+
+
+@fact
 def families(program: Program) -> frozenset[str]:
     """The families of a program's operations. (Launches of remembered programs ask this, and need no operation for it.)"""
     return frozenset(op.family for op in program.ops)

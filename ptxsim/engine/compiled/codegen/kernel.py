@@ -7,6 +7,8 @@ written. The function returns what to do next (abi.NEXT and so on).
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ptxsim.engine.analysis.liveness import live_before, live_out, seen_by_others
 
 # Each of these registers the lowerings of its families, or a unit.
@@ -27,6 +29,7 @@ from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.codegen.registry import LOWERINGS
 from ptxsim.engine.compiled.ir.outline import compute
 from ptxsim.engine.compiled.ir.value import CannotEmit
+from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import CONTEXT, WARP, WarpLayout
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.jit.compiler import ATTRIBUTES, Abilities
@@ -45,10 +48,11 @@ class KernelWriter(ControlWriter):
 
     # ---- the whole ----
 
-    def text(self, name: str) -> str:
-        """The IR of the program as function `name`."""
-        e, blocks = self.emitter, self.program.blocks
-        for number in range(len(blocks)):
+    def text(self, name: str, blocks: Collection[int] | None = None) -> str:
+        """The IR of the program, or of some of its blocks, as function `name`."""
+        e, everything = self.emitter, range(len(self.program.blocks))
+        blocks = everything if blocks is None else blocks
+        for number in blocks:
             self.print_block(number)
         head = [
             f"define i32 @{name}(ptr %context, ptr %warp) #0 {{",
@@ -69,14 +73,15 @@ class KernelWriter(ControlWriter):
             "  %lanes = bitcast i32 %mask to <32 x i1>",
             "  %block = load i32, ptr %block.at",
             "  switch i32 %block, label %nowhere [",
-            *(f"    i32 {n}, label %b{n}" for n in range(len(blocks))),
+            *(f"    i32 {n}, label %b{n}" for n in blocks),
             "  ]",
             "nowhere:",
             "  unreachable",
         ]
-        lines = (line for number in range(len(blocks)) for line in self._lines[number])
-        self.module.functions.append("\n".join([*head, *lines, "}"]))
-        return self.module.text() + f"attributes #0 = {ATTRIBUTES}\n"
+        lines = [line for number in blocks for line in self._lines[number]]
+        for number in sorted(set(everything).difference(blocks)):  # another function has them
+            lines += [f"b{number}:", f"  store i32 {number}, ptr %block.at", f"  ret i32 {abi.NEXT}"]
+        return self.module.text("\n".join([*head, *lines, "}"])) + f"attributes #0 = {ATTRIBUTES}\n"
 
     def print_block(self, number: int) -> bool:
         """Print a block, once; whether it is known, without native code, how often its operations take the slow path."""

@@ -31,8 +31,9 @@ class Module:
             self.globals[name] = f"@{name} = external constant [{len(values)} x {element}]"
         return name
 
-    def text(self) -> str:
-        return "\n".join([*self.globals.values(), *self.declarations.values(), *self.functions, ""])
+    def text(self, *functions: str) -> str:
+        """Of the module, with more functions."""
+        return "\n".join([*self.globals.values(), *self.declarations.values(), *self.functions, *functions, ""])
 
 
 _TABLE_NAMES: dict[int, tuple[Table, str]] = {}

@@ -16,7 +16,7 @@ from ptxsim.engine.analysis.forward_progress import impatience, polls
 from ptxsim.engine.analysis.interplay import warps_tell
 from ptxsim.engine.analysis.product_hazards import keeps_rules
 from ptxsim.engine.compiled.codegen.operands import Options
-from ptxsim.engine.compiled.library import Library, Wish, specials_of
+from ptxsim.engine.compiled.library import Code, Library, Wish, specials_of
 from ptxsim.engine.compiled.run.call_tables import CallTables
 from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout
 from ptxsim.engine.program.call_paths import call_paths
@@ -27,6 +27,7 @@ from ptxsim.engine.program.operation import (
     copies_in_bulk,
     fact,
     families,
+    lengths_of,
     sites_of,
     works_later,
 )
@@ -92,11 +93,12 @@ class NativeContext:
         self.record = Context.of(aligned(Context.dtype.itemsize))
         self.keeps_rules = keeps_rules(program)
         self.slow_path: dict[bool, dict[int, str]] = {True: {}, False: {}}
-        self._kernels: dict[bool, int] = {}
+        self._codes: dict[bool, Code] = {}
         self.refused: dict[bool, str] = {}
         self._wishes: dict[bool, Wish] = {}
         # Whether code is put off, so that Python gives the turns, and whether a block is left to it for that.
         self.test, self.puts_off, self.waits = test, False, False
+        self.whole = test is None  # whether code is made of all blocks at once
         self._has_failed = False  # the test
         self.callbacks = Callbacks()
         self._bulk: Bulk | None = None
@@ -123,6 +125,10 @@ class NativeContext:
             self.record.calls = self._calls.record.address
         if not any(polls(self.program)):
             self.record.polls = 0
+        self._places = np.zeros(
+            (2, len(lengths_of(self.program))), np.int64
+        )  # of code: for parts of warps, for whole warps
+        self.record.masked, self.record.full = (row.ctypes.data for row in self._places)
         self.record.strayed, self.record.garbage = machine.strayed.ctypes.data, machine.garbage
         self.record.allocations = len(memory.allocations)
         self.record.arena = memory.bytes.ctypes.data - ARENA
@@ -196,7 +202,7 @@ class NativeContext:
         """Called from native code that is to run where there is none. Then the interpreter executes the block."""
         self.waits = self._can_wait(bool(full), block)
         if not self.waits:
-            self._have(bool(full))
+            self._have(bool(full), block)
 
     def leaves(self, full: bool, block: int) -> bool:
         """Whether the interpreter has a block since code is put off. Until that is over nothing native runs: neither what gives turns
@@ -216,45 +222,57 @@ class NativeContext:
 
     def _may_wait(self, full: bool) -> bool:
         """Whether code may still be put off."""
-        is_known = full in self._kernels or full in self.refused or sites_of(self.program) > MOST_OPERATIONS
+        is_known = self._is_whole(full) or full in self.refused or sites_of(self.program) > MOST_OPERATIONS
         return self.test is not None and not is_known and self.library.patience(self._wish(full)) > 0
+
+    def _is_whole(self, full: bool) -> bool:
+        """Whether there is code of all blocks."""
+        return full in self._codes and self._codes[full].is_whole
 
     def _can_wait(self, full: bool, block: int) -> bool:
         """Whether the interpreter had better execute a block."""
-        if not self._may_wait(full) or not self.library.can_wait(self._wish(full), block):
+        if not self._may_wait(full):
             return False
-        self.slow_path[full] = self.library.printed(self._wish(full)).slow_path
+        wish = self._wish(full)
+        if full not in self._codes and self.library.has_some(wish):
+            self._have(full)
+        if self._places[int(full), block] != 0 or not self.library.can_wait(wish, block):
+            return False
+        self.slow_path[full].update(self.library.printed(wish).slow_path)
         return True
 
     def refusal(self) -> str | None:
         """Why there is no native code for the warps that the launch begins with, or None; compiles it, or puts that off."""
         x, y, z = self.machine.block
         full = x * y * z >= LANES
-        self.puts_off = self._may_wait(full)
+        self.puts_off = self._may_wait(full) and not self.library.has_some(self._wish(full))
         if self.puts_off:
             return None
         reason = self.test() if self.test is not None else None
         return reason or (None if self._have(full, tell=False) else self.refused[full])
 
-    def _have(self, full: bool, tell: bool = True) -> bool:
-        """Make sure of the code for whole warps, or for parts of warps; False if it cannot be had."""
-        if full not in self._kernels and full not in self.refused:
+    def _have(self, full: bool, block: int | None = None, tell: bool = True) -> bool:
+        """Make sure of code for whole warps, or for parts of warps, and of that of a block; False if there is none."""
+        is_there = full in self._codes and (block is None or self._places[int(full), block] != 0)
+        if not is_there and full not in self.refused:
             try:
-                self._compile(full)
+                self._compile(full, block)
             except Refused as error:
                 self.refused[full] = str(error)
                 if tell:
                     why = f"the interpreter runs parts of this, which takes longer: {self.refused[full]}"
                     warnings.warn(why, RuntimeWarning, stacklevel=2)
-        return full in self._kernels
+        return full in self._codes
 
-    def _compile(self, full: bool) -> None:
+    def _compile(self, full: bool, block: int | None) -> None:
         if (count := sites_of(self.program)) > MOST_OPERATIONS:
             raise Refused(
                 f"{self.program.name} has {count} operations, and native code is made of {MOST_OPERATIONS} at most"
             )
-        self._kernels[full], self.slow_path[full] = self.library.kernel(self._wish(full))
-        setattr(self.record, "full" if full else "masked", self._kernels[full])
+        code = self._codes[full] = self.library.kernel(self._wish(full), block, self.whole)
+        self.slow_path[full].update(code.slow_path)
+        for number, address in code.places.items():
+            self._places[int(full), number] = address
 
     def _wish(self, full: bool) -> Wish:
         if full not in self._wishes:
@@ -330,12 +348,6 @@ def tables_of(program: Program) -> tuple[np.ndarray, ...]:
     votes = [asked(op) for op in program.ops]
     rows = impatience(program), lengths_of(program), lines_of(program), results, votes, polls(program)
     return tuple(np.array(row, np.int64) for row in rows)
-
-
-@fact
-def lengths_of(program: Program) -> tuple[int, ...]:
-    """How many operations each block has."""
-    return tuple(len(block) for block in program.blocks)
 
 
 @fact

@@ -116,7 +116,9 @@ class CompiledEngine:
 
     def on_another_machine(self, machine: Machine) -> WholeCtas:
         """What runs whole CTAs of the same program, for a thread."""
-        return CompiledEngine(self.program, machine, native=self.native.library).cta_runner(alone=False)
+        other = CompiledEngine(self.program, machine, native=self.native.library)
+        other.native.whole = self.native.whole
+        return other.cta_runner(alone=False)
 
     def read_register(self, warp: Warp, slot: int) -> Register:
         """The raw bits of a register: unsigned words, bool for predicates, a list of two for 128 bits."""

@@ -42,9 +42,9 @@ class Context(Record):
     capacity: I64
     wanted: I64  # which events are recorded (machine.event.Wanted)
     flush: I64  # callback
-    full: I64  # the program's code for whole warps: address
+    full: I64  # the program's code for whole warps, by block, 0 where there is none yet, i64: address
     masked: I64  # and for parts of warps: address
-    compile: I64  # code for whole warps (1) or parts of warps (0) is wanted: callback
+    compile: I64  # code of a block for whole warps (1) or parts of warps (0) is wanted: callback
     python: I64  # a warp executes an operation in the interpreter, and then goes on (1) or leaves (0): callback
     cta: I64  # the CTA's record: address
     warps: I64  # its warps' memory: address

@@ -256,10 +256,10 @@ def execute(context: Context, warp: WarpRecord) -> I32:
         return MOVED
     warp.block = split.block
     warp.mask = split.mask
-    address = code_for(context, warp.mask)
+    address = code_for(context, warp.mask, warp.block)
     if address == 0:
         compile_code(context.compile, warp.mask == EVERY, warp.block)
-        address = code_for(context, warp.mask)
+        address = code_for(context, warp.mask, warp.block)
     status = abi.BAIL if address == 0 else kernel(address, context, warp)
     if status == abi.NEXT:
         move(warp, s, warp.block)
@@ -301,9 +301,9 @@ def execute(context: Context, warp: WarpRecord) -> I32:
     return MOVED
 
 
-def code_for(context: Context, mask: int) -> int:
-    """The address of the program's code for a split, or 0."""
-    return context.full if mask == EVERY else context.masked
+def code_for(context: Context, mask: int, block: int) -> int:
+    """The address of the code of a block for a split, or 0."""
+    return int(view(context.full if mask == EVERY else context.masked, np.int64, UNKNOWN)[block])
 
 
 def end_block(context: Context, warp: WarpRecord, split: Split) -> None:
