@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -62,11 +62,12 @@ def execute(
     memory. observers: further listeners of the first pass.
     """
     source, program = launch.code.source, launch.program
-    checkers = _checkers(launch, shared_is_set, left_memory(program, launch.memory))
+    again = _Again(launch, start)
+    checkers = _checkers(launch, shared_is_set, left_memory(program, launch.memory), again)
     counter = _bank_counter(launch, keep=stop is not None) if launch.want_banks else None
     repetitions = Repetitions(launch, start)
     is_repeated = bool(checkers) or launch.want_banks is None or repetitions.are_wanted
-    before = launch.memory.copy() if is_repeated else None
+    before = again.before = launch.memory.copy() if is_repeated else None
     profile = _profile(launch)
     if profile is not None and launch.may_be_sampled:
         launch.sampled = profile.take_sample()
@@ -104,6 +105,19 @@ def execute(
     )  # fmt: skip
 
 
+@dataclass
+class _Again:
+    """Runs a launch once more, on memory as it was before the first time."""
+
+    launch: Launch
+    start: Hook | None
+    before: GlobalMemory | None = None
+
+    def __call__(self, observer: Observer) -> None:
+        assert self.before is not None
+        self.launch.run_grid([observer], memory=self.before.copy(), start=self.start)
+
+
 def _found(program: Program, checkers: Sequence[Checker], machine: Machine) -> list[Finding]:
     """What a pass has found; nobody asks its checkers again."""
     found = [*machine.findings.values(), *chain.from_iterable(checker.findings(program) for checker in checkers)]
@@ -130,7 +144,7 @@ def _look(
     run, in place of the launch's."""
     own, launch.program = launch.program, program or launch.program
     try:
-        checkers = _checkers(launch, shared_is_set, None) if is_checked else []
+        checkers = _checkers(launch, shared_is_set, None, _Again(launch, start, before)) if is_checked else []
         listeners = [*checkers, *observers]
         machine = launch.run_grid(listeners, memory=before.copy(), start=start, limits=limits, seed=seed, natively=True)
         return machine, _found(launch.program, checkers, machine)
@@ -161,7 +175,9 @@ def _with_all_reads(
 
     if not any(isinstance(each, OrderChecker) and each.has_strayed for each in checkers):
         return checkers
-    order = _order_checker(launch, Homes(launch.grid, launch.cluster), shared_is_set, None)
+    order = _order_checker(
+        launch, Homes(launch.grid, launch.cluster), shared_is_set, None, _Again(launch, start, before)
+    )
     launch.run_grid([order], memory=before.copy(), start=start)
     return [order if isinstance(each, OrderChecker) else each for each in checkers]
 
@@ -224,7 +240,9 @@ def _profile(launch: Launch) -> Profile | None:
     )  # fmt: skip
 
 
-def _order_checker(launch: Launch, homes: Homes, shared_is_set: bool, left: np.ndarray | None) -> OrderChecker:
+def _order_checker(
+    launch: Launch, homes: Homes, shared_is_set: bool, left: np.ndarray | None, again: _Again
+) -> OrderChecker:  # fmt: skip
     """left: memory that the launch leaves as it is."""
     from ptxsim.checks.order.checker import OrderChecker
     from ptxsim.checks.order.sites import site_bits
@@ -234,10 +252,11 @@ def _order_checker(launch: Launch, homes: Homes, shared_is_set: bool, left: np.n
         site_bits(launch.program), launch.block[0] * launch.block[1] * launch.block[2], launch.shared_end, homes,
         initialized=shared_is_set, variables=launch.shared_variables, reserved=shared_start(launch.target),
         cooperative=launch.is_cooperative, left=None if begins_others else left, prior=launch.prior, begins_others=begins_others,
+        repeat=again,
     )  # fmt: skip
 
 
-def _checkers(launch: Launch, shared_is_set: bool, left: np.ndarray | None) -> list[Checker]:
+def _checkers(launch: Launch, shared_is_set: bool, left: np.ndarray | None, again: _Again) -> list[Checker]:
     """left: memory that the launch leaves as it is."""
     if launch.checks != "all":
         return []
@@ -259,7 +278,7 @@ def _checkers(launch: Launch, shared_is_set: bool, left: np.ndarray | None) -> l
         program, str(launch.target), launch.numerics, launch.shared_end, launch.shared_variables, warps
     )
     return [
-        _order_checker(launch, homes, shared_is_set, left),
+        _order_checker(launch, homes, shared_is_set, left, again),
         *(
             [ProxyChecker(program, threads, launch.shared_end, homes, variables=launch.shared_variables)]
             if concerns_proxies(program)

@@ -56,9 +56,9 @@ class OrderChecker(Observer):
     def __init__(
         self, bits: tuple[int, ...], threads: int, shared_bytes: int, homes: Homes, *, initialized: bool = False,
         variables: Variables | None = None, reserved: int = 0, cooperative: bool = False, left: np.ndarray | None = None,
-        prior: Prior | None = None, begins_others: bool = False,
+        prior: Prior | None = None, begins_others: bool = False, repeat: Callable[[Observer], None] | None = None,
     ):  # fmt: skip
-        self.prior = prior
+        self.prior, self.repeat = prior, repeat
         self.is_of_stream = begins_others or (prior is not None and prior.at_start != ())  # and is to hear all
         begun = prior.at_start if prior is not None else ()
         grids = np.zeros((len(begun), 3), np.int64)
@@ -148,7 +148,7 @@ class OrderChecker(Observer):
     def findings(self, program: Program) -> list[Finding]:
         """One finding for each pair of instructions."""
         named, variable = partial(shared_name, self.variables), partial(shared_variable, self.variables)
-        place = Place(program, self.warps, self.homes.cta, named, variable, self.prior or Prior())
+        place = Place(program, self.warps, self.homes.cta, named, variable, self.prior or Prior(), self.repeat)
         return findings_of(place, self.problems.values())
 
     def release(self) -> None:

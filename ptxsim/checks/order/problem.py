@@ -10,6 +10,7 @@ from ptxsim.checks.causes import by_cause, note_of_others
 from ptxsim.checks.in_flight import Prior
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.machine.event import Observer
 
 
 class First(NamedTuple):
@@ -48,7 +49,8 @@ class Problem:
 @dataclass(frozen=True)
 class Place:
     """Where problems are met. warps: of a CTA; cta_of: the linear index of a CTA by its number in the order of clusters; named: says an
-    address of shared memory; variable: which one is there; prior: the grids that may still run."""
+    address of shared memory; variable: which one is there; prior: the grids that may still run; repeat: runs the launch again for an
+    observer, None where that cannot be."""
 
     program: Program
     warps: int
@@ -56,6 +58,7 @@ class Place:
     named: Callable[[int], str]
     variable: Callable[[int], str]
     prior: Prior
+    repeat: Callable[[Observer], None] | None = None
 
     def ops(self, problem: Problem) -> tuple[Op, Op]:
         return self.program.ops[problem.site], self.program.ops[problem.other]

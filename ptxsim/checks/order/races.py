@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ptxsim.checks.flags import lack_of_flag
 from ptxsim.checks.order.cells import RACE, RACE_IN_GLOBAL, RACE_IN_WARP
+from ptxsim.checks.order.idle_readers import of_idle_readers
 from ptxsim.checks.order.problem import Place, Problem, together
 from ptxsim.checks.order.remedies import fixes, is_fetch, remedy, writes
 from ptxsim.checks.order.rounds import by_rounds
@@ -30,6 +31,8 @@ def race_findings(place: Place, races: Collection[Problem]) -> list[Finding]:
     for race in of_products:
         del pairs[race.key]
     idle = {key: why for key, race in pairs.items() if (why := _idle(program, pairs, race)) is not None}
+    rest_of = [race for key, race in pairs.items() if key not in idle]
+    idle |= dict.fromkeys(of_idle_readers(program, rest_of, place.repeat), _BY_OTHERS)
     found += [_race_of_idle(place, pairs[key], why) for key, why in idle.items()]
     rest = by_rounds(program, pairs.keys() - idle.keys())
     return found + together(place, [pairs[key] for key in rest], _race)
@@ -141,6 +144,11 @@ class _Idle(NamedTuple):
 _ALONE = _Idle(
     "{} reads in all threads what {} writes in some: no order, but no other thread uses the value",
     "the value is used here alone",
+    "load under the guard of line {}, or put a barrier between the two (bar.sync)",
+)
+_BY_OTHERS = _Idle(
+    "{} reads in several warps what {} writes in one: no order, but no other warp uses the value",
+    "stored by one warp",
     "load under the guard of line {}, or put a barrier between the two (bar.sync)",
 )
 _COMPARED = _Idle(

@@ -41,6 +41,28 @@ def is_stored_back_alone(program: Program, load: Op, store: Op) -> bool:
     return True
 
 
+def sinks(program: Program, load: Op) -> set[int] | None:
+    """The stores by which the results may depend on what an ordinary load brings, through arithmetic and exchanges within its warp; None if
+    they may in another way: an address, a branch, which threads store."""
+    if not _is(load, AccessKind.READ):
+        return None
+    returned = {r.slot for function in program.functions.values() for r in function.returns}
+    values, found, grows = set(writes(load)), set[int](), True
+    while grows:
+        grows = False
+        for op in program.ops:
+            if values.isdisjoint(reads(op)):
+                continue
+            if _is_arithmetic(op) or (op.facts.reads_lanes and not op.accesses):
+                grows = grows or not values.issuperset(writes(op))
+                values |= set(writes(op))
+            elif _is(op, AccessKind.WRITE) and values.isdisjoint(_not_values(op)):
+                found.add(op.site)
+            else:
+                return None
+    return found if values.isdisjoint(returned) else None
+
+
 def is_update(program: Program, load: Op, store: Op) -> bool:
     """Whether an ordinary store puts back, changed, what an ordinary load has brought from its place: `x += 1`."""
     if not _is(load, AccessKind.READ) or not _is(store, AccessKind.WRITE) or load.site > store.site:

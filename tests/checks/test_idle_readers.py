@@ -1,0 +1,13 @@
+"""Warps that load what another one stores in place: no error where nothing that they store comes of it."""
+
+import pytest
+
+from ptxsim.session.ptxfile.file import Options, run_file
+from tests.helpers import ROOT
+
+
+@pytest.mark.parametrize("name, level", [("replicas_read", "note"), ("racy_replicas_store", "error")])
+def test_a_race_that_no_result_shows_is_a_note(name, level, engine):
+    run = run_file(ROOT / f"tests/cases/order/{name}.ptx", options=Options(engine=engine))
+    found = [each for each in (*run.findings, *run.expected) if each.name == "race-global"]
+    assert [each.level for each in found] == [level]
