@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ptxsim.checks.flags import lack_of_flag
 from ptxsim.checks.order.cells import RACE, RACE_IN_GLOBAL, RACE_IN_WARP
 from ptxsim.checks.order.idle_readers import of_idle_readers
+from ptxsim.checks.order.needless import only_decides_need
 from ptxsim.checks.order.problem import Place, Problem, together
 from ptxsim.checks.order.remedies import fixes, is_fetch, remedy, writes
 from ptxsim.checks.order.rounds import by_rounds
@@ -156,6 +157,11 @@ _COMPARED = _Idle(
     "compared here",
     "ld.relaxed and the scope of line {} make it no race",
 )
+_NEEDLESS = _Idle(
+    "{} reads without order what {} writes, and only tells whether that would change anything",
+    "left out where there is no need",
+    "ld.relaxed and the scope of line {} make it no race",
+)
 
 
 def _idle(program: Program, pairs: Collection[tuple[int, int, int]], race: Problem) -> _Idle | None:
@@ -167,6 +173,8 @@ def _idle(program: Program, pairs: Collection[tuple[int, int, int]], race: Probl
             return _ALONE
         if is_compared(program, one, two):
             return _COMPARED
+        if only_decides_need(program, one, two):
+            return _NEEDLESS
     return None
 
 

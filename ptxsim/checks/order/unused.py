@@ -22,9 +22,9 @@ def is_stored_back_alone(program: Program, load: Op, store: Op) -> bool:
 
     A thread that does not execute the store makes no use of the value then; those that do race with each other, if there are several.
     """
-    if not _is(load, AccessKind.READ) or not _is(store, AccessKind.WRITE) or store.guard is None:
+    if not is_ordinary(load, AccessKind.READ) or not is_ordinary(store, AccessKind.WRITE) or store.guard is None:
         return False
-    if not _at_one_place(program, load, store):
+    if not at_one_place(program, load, store):
         return False
     definitions = Counter(slot for op in program.ops for slot in writes(op))
     values, grows = set(writes(load)), True
@@ -33,7 +33,7 @@ def is_stored_back_alone(program: Program, load: Op, store: Op) -> bool:
         for op in program.ops:
             if values.isdisjoint(reads(op)):
                 continue
-            if _is_arithmetic(op):
+            if is_arithmetic(op):
                 grows = grows or not values.issuperset(writes(op))
                 values |= set(writes(op))
             elif not _stores_alike(op, store, values, definitions):
@@ -65,9 +65,9 @@ def sinks(program: Program, load: Op) -> set[int] | None:
 
 def is_update(program: Program, load: Op, store: Op) -> bool:
     """Whether an ordinary store puts back, changed, what an ordinary load has brought from its place: `x += 1`."""
-    if not _is(load, AccessKind.READ) or not _is(store, AccessKind.WRITE) or load.site > store.site:
+    if not is_ordinary(load, AccessKind.READ) or not is_ordinary(store, AccessKind.WRITE) or load.site > store.site:
         return False
-    return _at_one_place(program, load, store) and _reaches(program, load, store)
+    return at_one_place(program, load, store) and _reaches(program, load, store)
 
 
 def strong_updates(program: Program) -> set[int]:
@@ -96,7 +96,7 @@ def _reaches(program: Program, load: Op, store: Op) -> bool:
     """Whether a store takes what arithmetic makes of what a load before it has brought."""
     values = set(writes(load))
     for op in program.ops[load.site + 1 : store.site]:
-        if _is_arithmetic(op) and not values.isdisjoint(reads(op)):
+        if is_arithmetic(op) and not values.isdisjoint(reads(op)):
             values |= set(writes(op))
         elif op.guard is None and not values.isdisjoint(writes(op)) and _lies_between(program, load, op, store):
             values -= set(writes(op))
@@ -127,9 +127,9 @@ def is_compared(program: Program, load: Op, update: Op) -> bool:
 
     Then only what they have found there decides how the program goes on: whether it was what the load had brought.
     """
-    if not _is(load, AccessKind.READ) or not _compares(update) or not _at_one_place(program, load, update):
+    if not is_ordinary(load, AccessKind.READ) or not _compares(update) or not at_one_place(program, load, update):
         return False
-    updates = {op.site for op in program.ops if _compares(op) and _at_one_place(program, load, op)}
+    updates = {op.site for op in program.ops if _compares(op) and at_one_place(program, load, op)}
     graph = control_flow(program)
     returned = {r.slot for function in program.functions.values() for r in function.returns}
     # Registers at the start of each block: those with the loaded value, or made of it, and those with the compare-and-swap's result.
@@ -164,7 +164,7 @@ def _goes_on(op: Op, load: Op, updates: set[int], loaded: set[int], found: set[i
         if not loaded.isdisjoint(_not_values(op)) or not (compares or used.isdisjoint(loaded)):
             return False
     elif not used.isdisjoint(loaded):
-        if not _is_arithmetic(op):
+        if not is_arithmetic(op):
             return False
         is_found = _is_test(op, loaded, found)
         is_loaded = not is_found
@@ -192,7 +192,7 @@ def _compares(op: Op) -> bool:
     return any(access.compares for access in op.accesses)
 
 
-def _at_one_place(program: Program, one: Op, two: Op) -> bool:
+def at_one_place(program: Program, one: Op, two: Op) -> bool:
     """Whether two accesses have one address: a constant, or a distance from registers that are written once and hold the same."""
     place = _place_of(program, one)
     return place is not None and place == _place_of(program, two)
@@ -220,6 +220,13 @@ def _held(program: Program) -> dict[int, int]:
     return held
 
 
+def same_values(program: Program, one: Operand | None, other: Operand | None) -> bool:
+    """Whether two operands hold the same, as far as that is known."""
+    held = _held(program)
+    found = None if one is None else _same(one, held)
+    return found is not None and other is not None and found == _same(other, held)
+
+
 def _same(source: Operand, held: dict[int, int]) -> object:
     """What is equal for operands that are; None where that is not known."""
     if isinstance(source, Register) and not source.negated:
@@ -236,7 +243,7 @@ def _place_of(program: Program, op: Op) -> tuple[int | None, int, int] | None:
     return None, address.base.value if isinstance(address.base, Constant) else 0, address.offset
 
 
-def _is(op: Op, kind: AccessKind) -> bool:
+def is_ordinary(op: Op, kind: AccessKind) -> bool:
     """Whether an instruction is an ordinary access of each lane for itself."""
     accesses = op.accesses
     return (
@@ -248,7 +255,7 @@ def _is_strong(op: Op, kind: AccessKind) -> bool:
     return op.facts.scope is Scope.LANE and any(a.kind is kind and a.order != "weak" for a in op.accesses)
 
 
-def _is_arithmetic(op: Op) -> bool:
+def is_arithmetic(op: Op) -> bool:
     acts = op.accesses or op.control or op.call or op.synchronises
     return not acts and op.facts.scope is Scope.LANE and bool(writes(op))
 
@@ -257,7 +264,7 @@ def _stores_alike(op: Op, store: Op, values: set[int], definitions: Counter[int]
     """Whether an instruction stores some of these values, and does so only in threads that execute a store."""
     if op is not store and (op.guard != store.guard or definitions[op.guard[0] if op.guard else -1] != 1):
         return False
-    return _is(op, AccessKind.WRITE) and values.isdisjoint(_not_values(op))
+    return is_ordinary(op, AccessKind.WRITE) and values.isdisjoint(_not_values(op))
 
 
 def _not_values(op: Op) -> list[int]:

@@ -1,0 +1,21 @@
+"""A plain look that only says whether an atomic is needed is a note where the place goes one way; else a race."""
+
+import pytest
+
+from ptxsim.session.ptxfile.file import Options, run_file
+from tests.helpers import ROOT
+
+
+@pytest.mark.parametrize(
+    "name, level",
+    [
+        ("maximum_looked_up_first", "note"),
+        ("float_maximum_looked_up_first", "note"),
+        ("maximum_looked_up_as_unsigned", "error"),
+        ("maximum_looked_up_for_more", "error"),
+        ("float_maximum_added_to", "error"),
+    ],
+)
+def test_only_what_goes_one_way_is_a_note(name, level, engine):
+    run = run_file(ROOT / f"tests/cases/races/{name}.ptx", options=Options(engine=engine))
+    assert min(each.level for each in (*run.findings, *run.expected) if each.name == "race-global") == level
