@@ -44,7 +44,7 @@ def is_stored_back_alone(program: Program, load: Op, store: Op) -> bool:
 def sinks(program: Program, load: Op) -> set[int] | None:
     """The stores by which the results may depend on what an ordinary load brings, through arithmetic and exchanges within its warp; None if
     they may in another way: an address, a branch, which threads store."""
-    if not _is(load, AccessKind.READ):
+    if not is_ordinary(load, AccessKind.READ):
         return None
     returned = {r.slot for function in program.functions.values() for r in function.returns}
     values, found, grows = set(writes(load)), set[int](), True
@@ -53,10 +53,10 @@ def sinks(program: Program, load: Op) -> set[int] | None:
         for op in program.ops:
             if values.isdisjoint(reads(op)):
                 continue
-            if _is_arithmetic(op) or (op.facts.reads_lanes and not op.accesses):
+            if is_arithmetic(op) or (op.facts.reads_lanes and not op.accesses):
                 grows = grows or not values.issuperset(writes(op))
                 values |= set(writes(op))
-            elif _is(op, AccessKind.WRITE) and values.isdisjoint(_not_values(op)):
+            elif is_ordinary(op, AccessKind.WRITE) and values.isdisjoint(_not_values(op)):
                 found.add(op.site)
             else:
                 return None
