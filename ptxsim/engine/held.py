@@ -15,7 +15,7 @@ from ptxsim.machine.state import Machine
 class Held:
     """The first warp that comes to a block is held before it. `from_last`: CTAs come in from the last one on; patience: warp instructions
     that others may take meanwhile, and turns: some only wait; until: the counts of both at which it goes on;
-    took: of warp instructions so far. again: whether the next warp that comes there is held after it, and so on; passed: the one that goes on.
+    again: whether the next warp that comes there is held after it, and so on; passed: the one that goes on.
     lead: turns that the first warp has alone at first."""
 
     block: int
@@ -24,7 +24,6 @@ class Held:
     warp: Warp | None = None
     until: tuple[int, int] = 0, 0
     is_over: bool = False
-    took: int = 0
     again: bool = False
     passed: Warp | None = None
     lead: int = 0
@@ -45,7 +44,6 @@ class Held:
 
     def holds(self, warp: Warp, machine: Machine) -> bool:
         """Whether a warp has no turn now."""
-        self.took = machine.warp_instructions
         if self.is_over:
             return False
         if machine.steps < self.lead:

@@ -26,6 +26,7 @@ from ptxsim.machine.state import Machine, shared_start
 from ptxsim.numerics.host import with_ieee
 from ptxsim.session.fidelity import fidelity
 from ptxsim.session.inspect.interleaved import is_worth_it, on_another_schedule
+from ptxsim.session.inspect.schedules import Schedule
 from ptxsim.session.inspect.uninitialized import Repetitions
 from ptxsim.session.launch import Launch
 from ptxsim.session.left_memory import left_memory
@@ -137,19 +138,15 @@ def _leaves(launch: Launch, checkers: Sequence[Checker]) -> Left | None:
 
 
 def _look(
-    launch: Launch, before: GlobalMemory, start: Hook | None, shared_is_set: bool, limits: Limits, seed: int,
-    program: Program | None = None, observers: Sequence[Observer] = (), is_checked: bool = True,
-) -> tuple[Machine, list[Finding]]:  # fmt: skip
-    """A pass with a seed, with checkers of its own if it is checked, and all that they find. There may be many, so native code is wanted. program: the one to
-    run, in place of the launch's."""
-    own, launch.program = launch.program, program or launch.program
-    try:
-        checkers = _checkers(launch, shared_is_set, None, _Again(launch, start, before)) if is_checked else []
-        listeners = [*checkers, *observers]
-        machine = launch.run_grid(listeners, memory=before.copy(), start=start, limits=limits, seed=seed, natively=True)
+    launch: Launch, before: GlobalMemory, start: Hook | None, shared_is_set: bool, limits: Limits, one: Schedule
+) -> tuple[Machine, list[Finding]]:
+    """A pass on another schedule, with checkers of its own if it is judged, and all that they find. There may be many, so native code is wanted."""
+    with launch.exchanging(one.exchange):
+        checkers = _checkers(launch, shared_is_set, None, _Again(launch, start, before)) if one.is_judged else []
+        machine = launch.run_grid(
+            [*checkers, *one.observers], memory=before.copy(), start=start, limits=limits, seed=one.seed, natively=True
+        )
         return machine, _found(launch.program, checkers, machine)
-    finally:
-        launch.program = own
 
 
 def _with_waits(launch: Launch, findings: list[Finding], before: GlobalMemory, start: Hook | None) -> list[Finding]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from ptxsim.demangle import local_name
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.analysis.exchanges import exchanged
+from ptxsim.engine.analysis.exchanges import Exchange, exchanged
 from ptxsim.engine.analysis.special_registers import uses_reserved_shared
 from ptxsim.engine.grid import Grid, Hook
 from ptxsim.engine.interpreter import Interpreter, NotModeled, Watch
@@ -95,8 +96,6 @@ class Launch:
         rules.fit(self.grid, self.block, self.cluster)
         rules.ctas(self.grid, self.checks, self.seed)
         self.program, self.linkage = code.decoded.program, code.decoded.linkage
-        if options.exchange is not None:
-            self.program, _ = exchanged(self.program, options.exchange)
         self.shared_end = self.linkage.dynamic_shared_start + self.dynamic_shared
         rules.shared_memory(self.shared_end, self.target)
         self._most_memory = most if (most := options.max_memory) is None else rules.count("max_memory", most)
@@ -150,6 +149,17 @@ class Launch:
             f"{entry}_" if entry.startswith("_Z") else ""
         )  # which nvcc puts before its own names, and nobody reads
         return names.get(parameter.name, parameter.name.removeprefix(mangled))
+
+    @contextmanager
+    def exchanging(self, pair: Exchange | None) -> Iterator[None]:
+        """Its passes run the program in which two accesses come the other way round, if there are two."""
+        own = self.program
+        if pair is not None:
+            self.program, _ = exchanged(own, pair)
+        try:
+            yield
+        finally:
+            self.program = own
 
     def release(self) -> None:
         """Free what the launch has put into memory that outlives it, which knows nothing more of it."""

@@ -8,7 +8,6 @@ from os import PathLike
 from typing import Self
 
 from ptxsim.checks.in_flight import Prior
-from ptxsim.engine.analysis.exchanges import Exchange
 from ptxsim.engine.held import Held
 
 Extent = int | Sequence[int]  # of a grid, block or cluster: one to three numbers
@@ -29,8 +28,7 @@ class LaunchOptions:
     notice: for a prediction, as the results are incomplete.
     part: (i, n) runs the ith of n parts of the grid's clusters, where their order cannot show (`split_grid`).
     cooperative: the launch has what grid-wide barriers need, as cudaLaunchCooperativeKernel gives it. prior: the grids of its stream that
-    may still run; where it is there, `run.left` says what the launch means for those after it. held: a warp that stands still for a while. exchange: two
-    accesses of which the later one comes first, as others may see them.
+    may still run; where it is there, `run.left` says what the launch means for those after it. held: a warp that stands still for a while.
     """
 
     grid: Extent | None = None
@@ -57,7 +55,6 @@ class LaunchOptions:
     cooperative: bool | None = None
     prior: Prior | None = None
     held: Held | None = None
-    exchange: Exchange | None = None
     progress: Progress | None = None
 
     def or_else(self, other: LaunchOptions) -> Self:

@@ -4,7 +4,7 @@ first one comes last. What was written before the flag that a thread has seen ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ptxsim.diagnostic import Finding, Label
@@ -18,6 +18,7 @@ from ptxsim.machine.cta import Warp
 from ptxsim.machine.records import RUNS
 from ptxsim.machine.state import Machine
 from ptxsim.session.inspect.known_writes import Knowledge, only_access
+from ptxsim.session.inspect.schedules import Schedule
 
 MOST_BYTES = 1 << 20  # of global memory that is copied for this
 
@@ -78,7 +79,6 @@ class Late(Held):
         return False
 
     def holds(self, warp: Warp, machine: Machine) -> bool:
-        self.took = machine.warp_instructions
         know = self.knowledge
         if know is None:
             return False
@@ -132,18 +132,32 @@ def late_runs(program: Program, found: Knowledge, from_last: bool) -> Iterator[L
             yield Late(-1, from_last, 0, knowledge=Knowledge(program), store=store)
 
 
-def says_late(program: Program, late: Late) -> str:
-    """What came too late."""
-    one, other = (program.ops[site] for site in late.met)
-    if late.store >= 0:
+@dataclass(slots=True)
+class SeenLate(Schedule):
+    """What others have written is seen late on it."""
+
+    def is_so(self, again: Callable[[Schedule], object]) -> bool:
+        return bool(self._late.met)
+
+    def says(self, program: Program) -> str:
+        one, other = (program.ops[site] for site in self._late.met)
+        if self._late.store >= 0:
+            return (
+                f"where {other.opcode} of line {other.line} comes after {one.opcode} of line {one.line} to the same place: nothing keeps the two in order, and the "
+                f"last one stays"
+            )
         return (
-            f"where {other.opcode} of line {other.line} comes after {one.opcode} of line {one.line} to the same place: nothing keeps the two in order, and the "
-            f"last one stays"
+            f"where {one.opcode} of line {one.line} gets what was there before {other.opcode} of line {other.line}: nothing keeps the two in order, whatever flag "
+            f"its thread has seen"
         )
-    return (
-        f"where {one.opcode} of line {one.line} gets what was there before {other.opcode} of line {other.line}: nothing keeps the two in order, whatever flag "
-        f"its thread has seen"
-    )
+
+    def told(self, program: Program, finding: Finding) -> Finding:
+        return with_order(program, self._late, finding)
+
+    @property
+    def _late(self) -> Late:
+        assert isinstance(self.held, Late)
+        return self.held
 
 
 def with_order(program: Program, late: Late, finding: Finding) -> Finding:

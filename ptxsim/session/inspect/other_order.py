@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ptxsim.diagnostic import Finding, Label, beside
 from ptxsim.engine.analysis.exchanges import Exchange
-from ptxsim.engine.program.operation import Program
+from ptxsim.engine.program.operation import Op, Program
 from ptxsim.lanes import word_mask
 from ptxsim.machine.event import Event, Observer, Space
+from ptxsim.session.inspect.schedules import Schedule
 
 
 class Apart(Observer):
@@ -78,10 +80,28 @@ class _Told:
             self.places.add(address)
 
 
-def says_exchanged(program: Program, of: Exchange) -> str:
-    """Which two come the other way round."""
-    first, later = (program.ops[site] for site in of.sites)
-    return f"where others see {first.opcode} of line {first.line} after {later.opcode} of line {later.line}: nothing keeps the two in order"
+@dataclass(slots=True)
+class Exchanged(Schedule):
+    """Two accesses come the other way round on it."""
+
+    def is_so(self, again: Callable[[Schedule], object]) -> bool:
+        assert self.exchange is not None and self.held is not None
+        apart = Apart(self.exchange)
+        again(replace(self, held=self.held.anew(), observers=(apart,), is_judged=False))
+        return apart.is_legal
+
+    def says(self, program: Program) -> str:
+        first, later = self._ops(program)
+        return f"where others see {first.opcode} of line {first.line} after {later.opcode} of line {later.line}: nothing keeps the two in order"
+
+    def told(self, program: Program, finding: Finding) -> Finding:
+        assert self.exchange is not None
+        return with_remedy(program, self.exchange, finding)
+
+    def _ops(self, program: Program) -> tuple[Op, Op]:
+        assert self.exchange is not None
+        first, later = self.exchange.sites
+        return program.ops[first], program.ops[later]
 
 
 def with_remedy(program: Program, of: Exchange, finding: Finding) -> Finding:

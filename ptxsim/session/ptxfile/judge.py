@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,7 @@ from ptxsim.session.ptxfile.results import metrics
 from ptxsim.session.ptxfile.verdict import blamed, judged
 
 if TYPE_CHECKING:
-    from ptxsim.engine.analysis.exchanges import Exchange
-    from ptxsim.engine.held import Held
-    from ptxsim.engine.program.operation import Program
-    from ptxsim.machine.event import Observer
-    from ptxsim.session.inspect.known_writes import Knowledge
+    from ptxsim.session.inspect.schedules import Schedule
     from ptxsim.session.inspect.writers import Writers
     from ptxsim.session.launch import Launch
     from ptxsim.session.options import LaunchOptions
@@ -35,78 +31,43 @@ class Judge:
 
     def unmet_on_others(self, first: Run) -> dict[int, list[Finding]]:
         """What is wrong with results on other schedules, of a small launch whose warps can tell in which order they run."""
-        from ptxsim.session.inspect.interleaved import (
-            LONGER,
-            exchanged_schedules,
-            held_schedules,
-            late_schedules,
-            other_seeds,
-            says,
-        )
-        from ptxsim.session.inspect.old_values import says_late
-        from ptxsim.session.inspect.other_order import says_exchanged
+        from ptxsim.session.inspect.interleaved import has_others, longest, schedules
 
         options = self.launch.launch_options()
         options = replace(options, engine=None, checks="none", banks=False, profile=0, progress=None)
-        longest = LONGER * first.warp_instructions + 1000  # who waits asks again, and may do so slowly
-        options = replace(options, max_steps=min(longest, options.max_steps or longest))
+        most = longest(first.warp_instructions)  # who waits asks again, and may do so slowly
+        options = replace(options, max_steps=min(most, options.max_steps or most))
         expected = {
             place: value
             for place, value in enumerate(self.launch.directives.values)
             if not value.comparison.names & set(METRICS)
         }
         program = self.launch.program()
-        seeds = other_seeds(program, options, first) if expected else range(0)
-        for seed in seeds:
-            if found := self._unmet_with(replace(options, seed=seed), expected):
-                return _noted(found, f"on another schedule (--seed {seed})")
-        for seed, held in held_schedules(program, first.warp_instructions) if seeds else ():
-            if found := self._unmet_with(replace(options, seed=seed, held=held), expected):
-                return _noted(found, says(program, held, seed))
-        for pair, seed, held in exchanged_schedules(program, first.warp_instructions) if seeds else ():
-            tried = replace(options, seed=seed, held=held, exchange=pair)
-            if (found := self._unmet_with(tried, expected)) and self._may_be_so(tried, held, pair):
-                return _noted(found, says_exchanged(program, pair))
-        told = partial(self._told, program, options)
-        for late, seed in late_schedules(program, first.warp_instructions, told) if seeds else ():
-            assert late.knowledge is not None
-            found = self._unmet_with(replace(options, seed=seed, held=late), expected, [late.knowledge])
-            if found and late.met:
-                return _noted(found, says_late(program, late))
+        if not expected or not has_others(program, options.seed, first):
+            return {}
+        for one in schedules(program, first.warp_instructions):
+            found = self._unmet_on(options, expected, one)
+            if found and one.is_so(partial(self._unmet_on, options, {})):
+                note = one.says(program)
+                return {place: [replace(f, notes=(note, *f.notes)) for f in each] for place, each in found.items()}
         return {}
 
-    def _told(self, program: Program, options: LaunchOptions, seed: int, held: Held) -> Knowledge:
-        """What a run with a seed knows of all accesses to global memory."""
-        from ptxsim.session.inspect.known_writes import Knowledge
-
-        knowledge = Knowledge(program)
-        self._unmet_with(replace(options, seed=seed, held=held), {}, [knowledge])
-        return knowledge
-
-    def _unmet_with(
-        self, options: LaunchOptions, expected: dict[int, ExpectedValue], observers: Sequence[Observer] = ()
+    def _unmet_on(
+        self, options: LaunchOptions, expected: dict[int, ExpectedValue], one: Schedule
     ) -> dict[int, list[Finding]]:
-        """What is wrong with results of a run with other options."""
+        """What is wrong with results on another schedule."""
         from ptxsim.session.execution import execute
 
-        values, parameters, prior, _ = self.launch.bound(replace(options, held=None, max_steps=None, exchange=None))
-        run = execute(self.launch.kernel.prepare(parameters, replace(options, prior=prior)), observers=observers)
+        values, parameters, prior, _ = self.launch.bound(replace(options, seed=one.seed, max_steps=None))
+        tried = self.launch.kernel.prepare(parameters, replace(options, prior=prior, seed=one.seed, held=one.held))
+        with tried.exchanging(one.exchange):
+            run = execute(tried, observers=one.observers)
+        one.took = run.warp_instructions
         found = dict[int, list[Finding]]()
-        for place, expectation in expected.items() if run.stopped_at is None else ():
+        for place, expectation in expected.items() if one.is_judged and run.stopped_at is None else ():
             if unmet := self.unmet(expectation, run, values):
                 found[place] = unmet
         return found
-
-    def _may_be_so(self, options: LaunchOptions, held: Held, pair: Exchange) -> bool:
-        """Whether a GPU may do what a run has done in which others saw two accesses the other way round."""
-        from ptxsim.session.inspect.other_order import Apart
-
-        _, parameters, *_ = self.launch.bound(replace(options, held=None, max_steps=None, exchange=None))
-        apart = Apart(pair)
-        launch = self.launch.kernel.prepare(parameters, replace(options, held=held.anew()))
-        launch.run_grid([apart])
-        launch.release()
-        return apart.is_legal
 
     def unmet(self, expectation: ExpectedValue, run: Run, values: dict[str, Any]) -> list[Finding]:
         """What is wrong with a run by one expectation of the file."""
@@ -186,8 +147,3 @@ class Judge:
             }
 
         return Writers(again, self.launch.source)
-
-
-def _noted(found: dict[int, list[Finding]], note: str) -> dict[int, list[Finding]]:
-    """The same, with a note of the schedule."""
-    return {place: [replace(one, notes=(note, *one.notes)) for one in each] for place, each in found.items()}
