@@ -51,6 +51,14 @@ class Placed:
     is_read: bool = True  # what lies in them matters
     alive: list[torch.UntypedStorage] = field(default_factory=list)  # scratch memory has no other owner
     named: set[int] = field(default_factory=set)  # those of arguments
+    # Those whose addresses the program has: what is copied back must not go where a tensor has been meanwhile that nobody holds any more.
+    held: list[torch.UntypedStorage] = field(default_factory=list)
+
+    def have(self, hosts: Iterable[int]) -> None:
+        """Take storages whose addresses the program has as they lie in device memory."""
+        new = [host for host in hosts if host not in self.places]
+        self.held += self.storages.hold(new).values()
+        self.places |= {host: self.storages.kept[host][1] for host in new}
 
     def address(self, value: Any, name: str) -> int:
         """The device address of what Triton passes for a pointer. Raises PtxError for what is no tensor of the CPU."""
@@ -79,7 +87,7 @@ class Placed:
     def _pointed(self, address: Callable[[], int]) -> int:
         """What an object that is no tensor says of itself: where a tensor lies whose address it has asked for."""
         pointer = int(address())
-        self.places |= {host: place for host, (_, place) in self.storages.kept.items() if host not in self.places}
+        self.have(self.storages.kept)
         if (host := self._holder(pointer)) is not None:
             self.named.add(host)
         return pointer
@@ -184,7 +192,8 @@ class Storages:
             self.device.memory.free(self.kept.pop(host)[1].allocation)
         for _, place in self.kept.values():
             self._on_device(place)[:] = place.host
-        placed = Placed(self, {host: place for host, (_, place) in self.kept.items()}, is_read=is_read)
+        placed = Placed(self, is_read=is_read)
+        placed.have(self.kept)
         try:
             yield placed
         finally:
@@ -197,6 +206,7 @@ class Storages:
                     self._stays[host, len(place.host)] = place
                 else:
                     self.device.memory.free(place.allocation)
+            placed.held.clear()
 
     def hold(self, hosts: Collection[int]) -> dict[int, torch.UntypedStorage]:
         """The storages among these whose addresses the program has, so that they stay."""

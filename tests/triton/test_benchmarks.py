@@ -84,7 +84,7 @@ def test_untuned_programs_take_the_first_configuration_that_runs():
         return [run.cycles is not None for run in runs]
 
     assert launch(128) == [True, False] and launch(128) == [False] and launch(64) == [True, False]
-    assert torch.allclose(c[:64], (a[:64].float() @ b.float()).half(), atol=1e-2)
+    assert torch.allclose(c[:64], (a[:64].float() @ b.float()).half(), atol=1e-2, rtol=1e-2)
 
 
 def test_what_a_benchmark_measures_is_the_best_of_the_trials_not_all_of_them():

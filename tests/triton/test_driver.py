@@ -8,13 +8,16 @@ import pytest
 
 import ptxsim.triton
 from ptxsim.diagnostic import PtxError
+from ptxsim.session.device import Device
 from ptxsim.session.run import KernelError
 
 triton = pytest.importorskip("triton")
 torch = pytest.importorskip("torch")
 
+from torch.multiprocessing.reductions import StorageWeakRef  # noqa: E402
 from triton import knobs  # noqa: E402
 
+from ptxsim.triton.storages import Storages  # noqa: E402
 from tests.helpers import SAMPLES  # noqa: E402
 from tests.triton.programs.kernels import add, add_kernel  # noqa: E402
 
@@ -70,6 +73,18 @@ def test_addresses_that_the_program_asks_for_stay_valid():
         y = torch.rand(100)
         add(y, y, out)
         assert (out == y + y).all()
+
+
+def test_tensors_whose_addresses_the_program_has_live_until_a_launch_is_over():
+    storages = Storages(Device("sm_90"))
+    x = torch.arange(100.0)
+    address = storages.keep(x)
+    with storages.placed() as placed:
+        storage = StorageWeakRef(x.untyped_storage())
+        del x  # as the garbage collector may while a kernel runs
+        assert not storage.expired()  # what it holds is copied back at the end
+        assert address in {place.address for place in placed.places.values()}
+    assert storage.expired()
 
 
 class Pointer:
