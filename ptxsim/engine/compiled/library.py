@@ -253,9 +253,10 @@ class Library:
     def _is_known(self, wanted: Wish, number: int) -> bool:
         """Whether it is known, without native code, how often operations of a block take the slow path."""
         printed = self.printed(wanted)
-        if number not in printed.blocks:
-            printed.blocks[number] = wanted.writer.print_block(number)
-            printed.slow_path.update(wanted.writer.slow_path)
+        with self._lock:  # launches of several threads have one writer
+            if number not in printed.blocks:
+                printed.blocks[number] = wanted.writer.print_block(number)
+                printed.slow_path.update(wanted.writer.slow_path)
         return printed.blocks[number]
 
     def printed(self, wanted: Wish) -> Printed:
