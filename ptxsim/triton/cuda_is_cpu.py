@@ -18,6 +18,7 @@ from ptxsim.cuda.runtime.properties import values
 from ptxsim.programs.wanted import Wanted
 from ptxsim.triton import products
 from ptxsim.triton.fresh import FRESH
+from ptxsim.triton.philox import Philox
 from ptxsim.types import Target, parse_target
 
 # What torch's code for the CPU accumulates in halves, in the backward pass above all.
@@ -140,6 +141,7 @@ def answers(target: Target) -> dict[str, Any]:
         shared_memory_per_block_optin=int(found["sharedMemPerBlockOptin"]),
         shared_memory_per_multiprocessor=int(found["sharedMemPerMultiprocessor"]),
     )  # fmt: skip
+    generator = Philox()
     return {
         "is_available": lambda: True, "is_initialized": lambda: True, "init": lambda: None, "device_count": lambda: 1,
         "current_device": lambda: 0, "set_device": lambda device: None, "get_device_name": lambda device=None: name,
@@ -147,8 +149,9 @@ def answers(target: Target) -> dict[str, Any]:
         "get_device_properties": lambda device=None: properties, "is_bf16_supported": lambda *args: True,
         "synchronize": lambda device=None: None, "empty_cache": lambda: None, "mem_get_info": lambda device=None: (memory, memory),
         "max_memory_allocated": lambda device=None: 0, "memory_allocated": lambda device=None: 0,
-        "reset_peak_memory_stats": lambda device=None: None, "manual_seed": lambda seed: None,
-        "manual_seed_all": lambda seed: None, "Stream": Stream, "current_stream": lambda device=None: Stream(),
+        "reset_peak_memory_stats": lambda device=None: None, "manual_seed": generator.manual_seed,
+        "manual_seed_all": generator.manual_seed, "initial_seed": generator.initial_seed, "seed": generator.seed, "seed_all": generator.seed,
+        "default_generators": (generator,), "can_device_access_peer": lambda device, peer: False, "ipc_collect": lambda: None, "Stream": Stream, "current_stream": lambda device=None: Stream(),
         "default_stream": lambda device=None: Stream(), "stream": _on_stream, "set_stream": lambda stream: None, "device": _on_stream, "Event": _event,
         "get_rng_state": lambda device=None: torch.get_rng_state(), "nvtx": NVTX,
         "set_rng_state": lambda state, device=None: torch.set_rng_state(state),

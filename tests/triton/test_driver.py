@@ -201,7 +201,15 @@ assert torch.cuda.get_device_name() == "ptxsim sm_80" and torch.empty(3, pin_mem
 a, w = torch.ones(4096, 2, device="cuda").half(), torch.ones(2, device="cuda").half().requires_grad_()
 torch.nn.functional.layer_norm(a + torch.arange(2), (2,), w, None).sum().backward()
 getattr(torch, "cpu").set_stream(torch.cuda.Stream())
-torch.manual_seed(0)
+torch.manual_seed(5)
+generator = torch.cuda.default_generators[0]
+assert generator.get_state().view(torch.int64).tolist() == [5, 0] and torch.cuda.initial_seed() == 5
+generator.set_state(torch.tensor([2, 8]).view(torch.uint8))
+assert (generator.initial_seed(), generator.get_offset()) == (2, 8)
+torch.cuda.manual_seed(7)
+drawn = torch.rand(2, device="cuda")
+torch.cuda.manual_seed(7)
+assert (torch.rand(2, device="cuda") == drawn).all()
 torch.cuda.synchronize()
 with torch.cuda.stream(torch.cuda.Stream()):
     print(x.numel(), __name__, sys.argv[1:])

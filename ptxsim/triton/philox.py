@@ -1,0 +1,45 @@
+"""The generator of a CUDA device as torch shows it, for libraries that draw in kernels of their own: a seed and how far it has gone.
+
+What torch itself draws on the simulated device comes from the CPU's generator, which has the same seed.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import torch
+
+_STATE = struct.Struct("<QQ")  # seed and offset, as CUDA's generators have them
+
+
+class Philox:
+    """torch.cuda.default_generators[0]."""
+
+    def __init__(self) -> None:
+        self._seed, self._offset = torch.initial_seed(), 0
+
+    def initial_seed(self) -> int:
+        return self._seed
+
+    def manual_seed(self, seed: int) -> Philox:
+        torch.default_generator.manual_seed(seed)
+        self._seed, self._offset = seed & (1 << 64) - 1, 0
+        return self
+
+    def seed(self) -> int:
+        """Start from what nobody knows before."""
+        self._seed, self._offset = torch.default_generator.seed(), 0
+        return self._seed
+
+    def get_offset(self) -> int:
+        return self._offset
+
+    def set_offset(self, offset: int) -> None:
+        self._offset = offset
+
+    def get_state(self) -> torch.Tensor:
+        return torch.frombuffer(bytearray(_STATE.pack(self._seed, self._offset)), dtype=torch.uint8)
+
+    def set_state(self, state: torch.Tensor) -> None:
+        """Raises struct.error for what is none of such a generator."""
+        self._seed, self._offset = _STATE.unpack(bytes(state.tolist()))
