@@ -159,6 +159,17 @@ def test_a_sum_of_a_double_width_product_is_one_turn_of_a_loop(monkeypatch):
     assert long.issued - short.issued == 8 * 23
 
 
+def test_a_product_with_carries_is_one_turn_of_a_loop(monkeypatch):
+    """The assembler makes a product and a sum of each, which were taken for two turns."""
+    kernel = recorded_kernel(monkeypatch, "carries")
+    short, long = (
+        kernel.launch(1, 32, [np.zeros(32, np.uint32), turns], profile=True, checks="none").cycles for turns in (8, 16)
+    )
+    loop = [op.name for op in read_listing((DATA / "carries.listing").read_text(), "carries").instructions]
+    assert loop.index("BRA") - loop.index("LOP3.LUT") == 16
+    assert long.issued - short.issued == 8 * 17
+
+
 @pytest.mark.parametrize("engine", ["compiled", "interpreter"])
 @pytest.mark.parametrize("ptxas", ["recorded", "off"])
 @pytest.mark.parametrize("by, way", [(1e-38, 0), (np.inf, 1), (0.0, 1)])
