@@ -1,7 +1,7 @@
-"""What plain stores bring to shared memory of each CTA of a cluster: its SM takes it in one sector after the other.
+"""What loads, stores and atomics of other CTAs of a cluster want of shared memory of each: its SM does it one sector after the other.
 
-The replay is of one SM, so what all CTAs of a cluster send to each other by an instruction is counted in the run. Where the replayed one sends less than
-comes to a CTA that it sends to, or has less to send than those that send to it, its stores take as long as that does.
+The replay is of one SM, so what all CTAs of a cluster want of each other by an instruction is counted in the run. Where the replayed one wants less than
+comes to a CTA that it goes to, or has less to do than those that come to it, its accesses take as long as that does.
 """
 
 from __future__ import annotations
@@ -9,15 +9,22 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.engine.program.operation import Program
-from ptxsim.lanes import word_mask
-from ptxsim.machine.event import Event, Space
+from ptxsim.isa.facts import AccessKind
+from ptxsim.lanes import LANES, word_mask
+from ptxsim.machine.event import FLAG_READ, Event, Space
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.profile.lowering.fusion import is_remote, maps_shared
-from ptxsim.profile.model.accesses import by_lane, distinct
-from ptxsim.profile.model.entries import SHARED
+from ptxsim.profile.model.accesses import by_lane, distinct, lowest
+from ptxsim.profile.model.entries import SEND, SHARED
 from ptxsim.profile.model.figures import Figures
 
 SECTOR = 5  # bits of an address within 32 bytes
+
+
+def is_atomic(records: np.ndarray) -> np.ndarray:
+    """Which records are of atomics and reductions."""
+    found: np.ndarray = (records["event"] >= Event.ATOMIC) & (records["event"] <= Event.REDUCE)
+    return found
 
 
 def elsewhere(records: np.ndarray, cluster: int) -> np.ndarray:
@@ -37,43 +44,81 @@ def sending_cycles(figures: Figures, records: np.ndarray, cluster: int) -> np.nd
     return found
 
 
+def operations(figures: Figures, records: np.ndarray, cluster: int) -> np.ndarray:
+    """Operations that another SM of the cluster does for atomics on its shared memory: one for neighbouring lanes that have words of a sector side by
+    side (tools/data/late, f_red and f_atom); those of lanes that have one word follow each other."""
+    away = elsewhere(records, cluster)
+    first = records["addresses"].astype(np.int64)
+    words = np.sort(np.where(away, first, -1), axis=1)
+    lanes = np.arange(32)
+    begins = np.maximum.accumulate(np.where(np.diff(words, axis=1, prepend=-2) != 0, lanes, 0), axis=1)
+    together = np.where(words >= 0, lanes - begins + 1, 0).max(axis=1)
+    beside = np.diff(first, axis=1, prepend=-1) == records["width"].astype(np.int64)[:, None]
+    beside &= first % (1 << SECTOR) != 0
+    beside[:, 1:] &= away[:, :-1]
+    one_by_one = figures.remote_word * np.where(together > 1, together, 0)
+    found: np.ndarray = np.maximum((away & ~beside).sum(axis=1), one_by_one)
+    return found
+
+
 class Arrivals:
-    """Sectors that the CTAs of each cluster send to each other by plain stores, and how long the one that sends takes."""
+    """Sectors that the CTAs of each cluster access of each other, and how long the one that does takes."""
 
     def __init__(self, program: Program, ctas: int, cluster: int, figures: Figures):
         self.cluster, self.figures, generic = cluster, figures, maps_shared(program)
-        stores = [op.site for op in program.ops if any(a.writes for a in op.accesses) and is_remote(op, generic)]
-        self.sites = np.array(stores if cluster > 1 else [], np.int64)
-        # By instruction, cluster, who sends, (to whom).
+        found = [op for op in program.ops if op.accesses and (is_remote(op, generic) or op.family == "async_store")]
+        self.sites = np.array([op.site for op in found] if cluster > 1 else [], np.int64)
+        self.tells = np.array([op.family == "async_store" for op in found], np.bool_)
+        changes = [any(access.kind is AccessKind.ATOMIC for access in op.accesses) for op in found]
+        self.rates = np.where(changes, figures.remote_added, figures.remote_arriving)  # of what tells an mbarrier
+        self.unit = np.ones(len(self.sites))  # cycles that `count` of an instruction's entries is in
+        # By instruction, cluster, who sends, (to whom): cycles of the one, and of the other.
         self.cycles = np.zeros((len(self.sites), -(-ctas // cluster), cluster))
-        self.sectors = np.zeros((*self.cycles.shape, cluster))
+        self.taken = np.zeros((*self.cycles.shape, cluster))
 
     def note(self, records: np.ndarray) -> None:
-        """Count what these records send."""
+        """Count what these records access."""
         if not len(self.sites):
             return
-        stores = (records["event"] == Event.STORE) & (records["space"] == Space.SHARED) & by_lane(records)
-        rows = records[np.flatnonzero(stores & np.isin(records["site"], self.sites))]
-        who = self._who(rows)
-        np.add.at(self.cycles, who, sending_cycles(self.figures, rows, self.cluster))
+        shared = (records["space"] == Space.SHARED) & np.isin(records["site"], self.sites)
+        self._sent(records[np.flatnonzero(shared & (records["event"] == Event.ASYNC_ISSUE))])
+        plain = by_lane(records) & ~np.isin(records["site"], self.sites[self.tells])
+        rows = records[np.flatnonzero(shared & plain & (records["event"] <= Event.STMATRIX))]
+        who, stores = self._who(rows), rows["event"] == Event.STORE
+        atomic = is_atomic(rows)
+        self.unit[who[0][atomic]] = self.figures.remote_atomic
+        changed = self.figures.remote_atomic * operations(self.figures, rows, self.cluster)
+        np.add.at(self.cycles, who, np.where(atomic, changed, sending_cycles(self.figures, rows, self.cluster)))
         away = elsewhere(rows, self.cluster)
         sectors = np.sort(np.where(away, rows["addresses"].astype(np.int64) >> SECTOR, -1), axis=1)
         new = sectors >= 0
         new[:, 1:] &= sectors[:, 1:] != sectors[:, :-1]
         row, column = np.nonzero(new)
         to = sectors[row, column] >> RANK_SHIFT - SECTOR
-        np.add.at(self.sectors, (*(index[row] for index in who), to), 1)
+        cost = np.where(stores, self.figures.remote_arriving, self.figures.remote_served)
+        np.add.at(self.taken, (*(index[row] for index in who), to), cost[row])
+
+    def _sent(self, records: np.ndarray) -> None:
+        """Count what asynchronous stores and reductions send, a record of each lane, to the CTA's own memory, too."""
+        rows = records[np.flatnonzero(records["flags"] & FLAG_READ == 0)]
+        who = self._who(rows)
+        tells = np.flatnonzero(self.tells[who[0]])
+        rows, who = rows[tells], tuple(index[tells] for index in who)
+        place = rows["addresses"][np.arange(len(rows)), lowest(rows["mask"])].astype(np.int64)
+        sectors = rows["width"] / (1 << SECTOR)
+        np.add.at(self.cycles, who, self.figures.send_start / LANES + self.figures.send_sector * sectors)
+        np.add.at(self.taken, (*who, place >> RANK_SHIFT & 0xFF), self.rates[who[0]] * sectors)
 
     def _who(self, rows: np.ndarray) -> tuple[np.ndarray, ...]:
         """Of records or entries: the instruction's number, the cluster's, and which CTA of it."""
         return np.searchsorted(self.sites, rows["site"]), *np.divmod(rows["cta"], self.cluster)
 
     def settle(self, entries: np.ndarray) -> None:
-        """Have those stores take the port, `count`, for so long."""
-        if not self.sectors.any():
+        """Have those accesses take the port, `count`, for so long."""
+        if not self.taken.any():
             return
-        sends = self.sectors > 0
-        taken = self.figures.remote_arriving * self.sectors.sum(axis=2)
+        sends = self.taken > 0
+        taken = self.taken.sum(axis=2)
         there = np.where(sends, taken[:, :, None, :], 0.0).max(axis=3)
         longest_sender = np.where(sends, self.cycles[:, :, :, None], 0.0).max(axis=2)
         longest = np.maximum(there, np.maximum(taken, longest_sender))
@@ -82,4 +127,8 @@ class Arrivals:
         own, number = self.cycles[who], np.zeros(longest.shape)
         np.add.at(number, who, 1)
         scaled = entries["count"][rows] * np.maximum(1.0, longest[who] / np.maximum(own, 1.0))
-        entries["count"][rows] = np.rint(np.where(own > 0, scaled, longest[who] / number[who]))
+        alone = longest[who] / number[who] / self.unit[who[0]]
+        entries["count"][rows] = np.rint(np.where(own > 0, scaled, alone))
+        rows = np.flatnonzero((entries["code"] == SEND) & np.isin(entries["site"], self.sites))
+        who = self._who(entries[rows])
+        entries["cycles"][rows] *= np.maximum(1.0, longest[who] / np.maximum(self.cycles[who], 1.0))

@@ -169,6 +169,8 @@ class Figures:
     flag_atomic: float = 540  # the same of an atomic
     flag_line: float = 28  # cycles of L2 from one write to the next in a line that others look at
     barrier_arrival: float = 2
+    # Cycles after a barrier in which a warp goes on with what is no access (tools/data/late).
+    barrier_defers: float = 12
     mbarrier_arrival: float = 6
     mbarrier_latency: float = 25
     cp_async_shared: float = (
@@ -238,6 +240,9 @@ class Figures:
     remote_sector: float = 1.33  # and by 32 bytes of those
     # Cycles of an SM for 32 bytes that stores of the others bring to its memory (tools/data/shares).
     remote_arriving: float = 1.0
+    remote_added: float = 1.25  # the same of red.async (tools/data/late, f_sred)
+    # The same that their loads and atomics want of it (tools/data/late, f_ld16, f_red and f_atom).
+    remote_served: float = 1.55
     remote_arrival: float = 80  # from an arrival until another CTA's mbarrier has it (tools/data/exchange)
     send_start: float = 2.2  # cycles of that port that an asynchronous store of a warp takes
     send_sector: float = 1.6  # and by 32 bytes, as bulk copies between CTAs do
@@ -258,6 +263,8 @@ class Figures:
     store_answer: float = 160  # from the last store until a fence of the GPU may begin
     remote_answer: float = 85  # the same of stores to shared memory of the cluster (tools/data/exchange)
     store_answer_others: float = 390  # the same where another warp of the SM has stored since
+    # Lines of 128 bytes of code up to which a jump ahead over code that the sub-core has run is one like any other (tools/data/shares, c_groups, has 22).
+    code_lines: int = 32
     code_line: float = 12.3  # fetch of 128 bytes of code that no warp of the SM has run, read in advance
     code_near: int = 4  # lines of 128 bytes of code that are there at the start
     code_far: float = 296  # when those after them are at the latest, if the launch before has left them

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ptxsim.profile.lowering.machine_code import Kind, Pipe
-from ptxsim.profile.model.encode import NO_INSTRUCTION, WAIT
+from ptxsim.profile.model.encode import BARRIER, NO_INSTRUCTION, WAIT
 from ptxsim.profile.model.entries import BLOCK
-from ptxsim.profile.model.replay_state import NOBODY, SUBS, Async, Count, Machine, Unit
+from ptxsim.profile.model.replay_state import INF, NOBODY, SUBS, Async, Count, Machine, Unit
 from ptxsim.profile.model.replay_units import work
 
 AHEAD = 4  # lines of code that are fetched when a warp first comes by the first of them
@@ -191,11 +191,20 @@ def parting(m: Machine, p: Any, before: int, q: int) -> float:
     return float(p.diverge) if had & ~lanes else 0.0
 
 
-def jump(m: Machine, p: Any, branch: int, i: int) -> float:
-    """Cycles from a branch that ends at this address to instruction i, beyond its stall count."""
+def jump(m: Machine, p: Any, w: int, branch: int, i: int) -> float:
+    """Cycles from a branch that ends at this address to instruction i, beyond its stall count. Of code that its sub-core has, a jump ahead is like one back."""
     if m.ops[i].address == branch:
         return 0.0
-    return float(p.jump if m.ops[i].address < branch else p.jump_ahead)
+    has = m.fetched[m.ops[i].address >> 7].subs >> (w % SUBS) & 1 == 1 and m.subs[w % SUBS].lines <= p.code_lines
+    return float(p.jump if m.ops[i].address < branch or has else p.jump_ahead)
+
+
+def run_through(m: Machine, w: int, i: int) -> None:
+    """The sub-core of a warp has the line of code that holds an instruction from now on."""
+    line = m.ops[i].address >> 7
+    if m.fetched[line].subs >> (w % SUBS) & 1 == 0:
+        m.fetched[line].subs |= 1 << (w % SUBS)
+        m.subs[w % SUBS].lines += 1
 
 
 def advance(m: Machine, p: Any, w: int, at: float) -> bool:
@@ -217,14 +226,29 @@ def advance(m: Machine, p: Any, w: int, at: float) -> bool:
             m.warps[w].op += 1
             continue
         if m.warps[w].branch > 0 and not m.ops[i].converges:
-            at += jump(m, p, m.warps[w].branch, i)
+            at += jump(m, p, w, m.warps[w].branch, i)
             m.warps[w].branch = 0
+        run_through(m, w, i)
         moment, why = operands(m, p, w, i, at)
         there = fetch(m, p, i, at)
         if there > moment:
             moment, why = there, NO_INSTRUCTION
+        if m.warps[w].held >= 0 and (moment > m.warps[w].held_from or m.ops[i].pipe in (Pipe.LSU, Pipe.ADU, Pipe.CBU)):
+            moment, why = hold(m, w, moment, why)
         m.warps[w].ready, m.warps[w].why = moment, why
         return True
+
+
+def hold(m: Machine, w: int, moment: float, why: int) -> tuple[float, int]:
+    """The barrier that a warp has come to holds it now: (when it goes on, reason of the wait), if all warps are there."""
+    o = m.warps[w].held
+    m.warps[w].held = -1
+    if m.warps[w].released == INF:
+        m.warps[w].blocked, m.warps[w].awaits = o, BARRIER
+    elif m.warps[w].released > moment:
+        m.warps[w].by = m.objects[o].by
+        return float(m.warps[w].released), BARRIER
+    return moment, why
 
 
 def free_slot(m: Machine, first: int, step: int) -> int:
@@ -238,19 +262,21 @@ def free_slot(m: Machine, first: int, step: int) -> int:
 
 
 def launch(m: Machine, p: Any, c: int, start: float) -> float:
-    """Start a CTA: its warps take the free slots of their sub-cores, the first one's being the next with each CTA (tools/data/dealt). Returns
-    when it ends, if it has nothing to do, else -1."""
+    """Start a CTA: its warps take the free slots of their sub-cores, which take turns; the first one's is that after the last CTA's last one, or the one
+    after that where a CTA has as many on each (tools/data/late, places.tsv). Returns when it ends, if it has nothing to do, else -1."""
     begin = start + p.launch
     if c == 0:
         m.state[0].launched = begin + p.first_constants
     m.ctas[c].left = m.ctas[c].warps
+    rest = m.ctas[c].warps % SUBS
+    first = c * (rest if rest > 0 else 1)
     for k in range(m.ctas[c].warps):
-        w = free_slot(m, (c + k) % SUBS, SUBS)
+        w = free_slot(m, (first + k) % SUBS, SUBS)
         if w < 0:  # CTAs of one to three warps have filled the sub-core
             w = free_slot(m, 0, 1)
         m.counts[Count.USED_SLOTS] = max(m.counts[Count.USED_SLOTS], w + 1)
         j = m.ctas[c].first_warp + k
-        m.warps[w].active, m.warps[w].blocked, m.warps[w].cta, m.warps[w].block = True, -1, c, -1
+        m.warps[w].active, m.warps[w].blocked, m.warps[w].held, m.warps[w].cta, m.warps[w].block = True, -1, -1, c, -1
         m.warps[w].segment, m.warps[w].number, m.warps[w].by, m.warps[w].began, m.warps[w].branch = -1, k, NOBODY, -1, 0
         m.warps[w].entry = m.warps[w].next = m.starts[j].begin
         m.warps[w].end = m.starts[j].end

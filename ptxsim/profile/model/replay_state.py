@@ -74,6 +74,8 @@ START = record(("begin", "i8"), ("end", "i8"))  # a warp's entries
 WARP = record(
         ("active", "?"),
         ("blocked", "i8"), ("need", "i8"), ("awaits", "i4"),  # the object waited for, or -1, how many arrivals it has to have, the reason
+        # A barrier that it has come to and that has not held it yet, or -1; from when on it does; when it lets go, INF while warps are missing.
+        ("held", "i8"), ("held_from", "f8"), ("released", "f8"),
         ("ready", "f8"), ("why", "i4"),  # when it can issue, and the reason why not earlier
         ("issued", "f8"),  # when it did last
         ("by", "i4"),  # who ended its wait
@@ -101,13 +103,16 @@ SUB_CORE = record(
         ("dirty", "?"),  # it has to choose again
         ("warp", "i4"), ("time", "f8"),  # chosen, and when it issues
         ("last", "i4"), ("stored", "i4"),  # issued last; stored to global memory last
+        ("lines", "i4"),  # of code that it has run
         ("even", "f8"), ("odd", "f8"),  # until when each bank of registers is being read
     )  # fmt: skip
 # Of L1. Of its sectors, those that stores have written in part, and that hold nothing else.
 LINE = record(("tag", "i8"), ("sectors", "i8"), ("parts", "i8"), ("used", "f8"), ("arrival", "f8"))
 # A line that stores are put together in: its sectors and how many of their bytes, and the last of those stores.
 OPEN_LINE = record(("line", "i8"), ("sectors", "i8"), ("bytes", "f8"), ("store", "i8"))
-FETCHED = record(("present", "?"), ("reached", "?"), ("ready", "f8"))  # a line of code
+FETCHED = record(
+    ("present", "?"), ("reached", "?"), ("subs", "i4"), ("ready", "f8")
+)  # a line of code; subs: a bit for each sub-core that has run it
 # A barrier or mbarrier: arrivals so far, the last's moment, and whose.
 OBJECT = record(("arrived", "i8"), ("last", "f8"), ("by", "i4"))
 
@@ -164,7 +169,7 @@ def new_machine(
 ) -> Machine:  # fmt: skip
     """An SM before its first CTA. `slots`: registers of a warp; `objects`: barriers; `flags`: of Machine, with their lines; `sites`: instructions of PTX."""
     warps, subs = np.zeros(SLOTS, WARP), np.zeros(SUBS, SUB_CORE)
-    warps["blocked"] = warps["cta"] = subs["warp"] = subs["last"] = -1
+    warps["blocked"] = warps["held"] = warps["cta"] = subs["warp"] = subs["last"] = -1
     subs["dirty"], subs["time"] = True, INF
     cache = np.zeros(int(p["l1_sets"][0]) * WAYS, LINE)
     cache["tag"] = -1

@@ -9,7 +9,7 @@ from ptxsim.profile.model.encode import BARRIER, GMMA, LONG, MEMBAR
 from ptxsim.profile.model.encode import WAIT as R_WAIT
 from ptxsim.profile.model.entries import ARRIVE, BULK, COMMIT, REMOTE, SEND, TENSOR, WAIT
 from ptxsim.profile.model.replay_memory import first_entry, passes
-from ptxsim.profile.model.replay_state import GROUPS, SHARED_UNITS, SLOTS, SUBS, Async, Count, Machine, Total, Unit
+from ptxsim.profile.model.replay_state import GROUPS, INF, SHARED_UNITS, SLOTS, SUBS, Async, Count, Machine, Total, Unit
 from ptxsim.profile.model.replay_units import work
 from ptxsim.profile.model.replay_writes import ask_l2, room, to_dram, use_dram
 
@@ -25,7 +25,11 @@ def arrive(m: Machine, o: int, moment: float, release: float, who: int) -> None:
     if moment >= m.objects[o].last:
         m.objects[o].last, m.objects[o].by = moment, who
     for k in range(m.counts[Count.USED_SLOTS]):
-        if m.warps[k].active and m.warps[k].blocked == o and m.warps[k].need <= m.objects[o].arrived:
+        if not m.warps[k].active or m.warps[k].need > m.objects[o].arrived:
+            continue
+        if m.warps[k].held == o and m.warps[k].released == INF:
+            m.warps[k].released = release
+        if m.warps[k].blocked == o:
             m.warps[k].blocked = -1
             if release >= m.warps[k].ready:
                 m.warps[k].ready, m.warps[k].why, m.warps[k].by = release, m.warps[k].awaits, m.objects[o].by
@@ -77,11 +81,8 @@ def meet(m: Machine, p: Any, w: int, i: int, now: float) -> tuple[float, float, 
     arrive(m, o, moment, release, w)
     if m.ops[i].amount == 0:  # and waits
         why = BARRIER
-        if m.objects[o].arrived >= need:
-            follow, m.warps[w].by = release, m.objects[o].by
-        else:
-            m.warps[w].blocked, m.warps[w].need, m.warps[w].awaits = o, need, BARRIER
-            follow = now + latency
+        m.warps[w].held, m.warps[w].held_from, m.warps[w].need = o, now + p.barrier_defers, need
+        m.warps[w].released = release if m.objects[o].arrived >= need else INF
     return done, follow, why
 
 

@@ -38,7 +38,6 @@ class Sends:
         self.cluster, self.figures = cluster, figures
         found = [op for op in program.ops if sends(op)]
         self.stores = np.array([op.site for op in found if op.family == "async_store"], np.int64)
-        self.reductions = np.array([op.site for op in found if op.family == "async_store" and reduces(op)], np.int64)
         self.sites = np.array([op.site for op in found], np.int64)
 
     def own(self, records: np.ndarray, first: np.ndarray) -> np.ndarray:
@@ -88,5 +87,4 @@ class Sends:
         lanes = word_mask(masks.astype(records["mask"].dtype))
         sectors = np.where(store, distinct(records["addresses"] >> np.uint64(5), lanes), size / 32)
         cycles = figures.send_sector * sectors + figures.send_start * store
-        operations = figures.remote_atomic * np.bitwise_count(masks)
-        return np.where(np.isin(records["site"], self.reductions), np.maximum(cycles, operations), cycles), size
+        return cycles, size

@@ -29,7 +29,7 @@ from ptxsim.profile.model.accesses import (
     outer,
     repeated,
 )
-from ptxsim.profile.model.arrivals import Arrivals, elsewhere, sending_cycles
+from ptxsim.profile.model.arrivals import Arrivals, is_atomic, operations, sending_cycles
 from ptxsim.profile.model.contention import Contention
 from ptxsim.profile.model.different import different
 from ptxsim.profile.model.encode import bypasses_l1
@@ -200,9 +200,9 @@ class Tracer(Observer):
                 entries["cycles"][rows] = found.cycles
                 entries["code"][rows] = SHARED
         if self.cluster > 1:
-            atomic = (event >= Event.ATOMIC) & (event <= Event.REDUCE)
+            atomic = is_atomic(records)
             rows = np.flatnonzero(shared & atomic)
-            entries["count"][rows] = self._remote_operations(records[rows])
+            entries["count"][rows] = operations(self.figures, records[rows], self.cluster)
             rows = np.flatnonzero(shared & ~atomic)
             entries["count"][rows] = np.rint(sending_cycles(self.figures, records[rows], self.cluster))
         addresses = interleaved(records, space == Space.LOCAL)
@@ -266,16 +266,6 @@ class Tracer(Observer):
             )
             cycles[rows] = np.maximum(cycles[rows], found.cycles)
         entries["cycles"][loads] = np.where(past, pieces, cycles)
-
-    def _remote_operations(self, records: np.ndarray) -> np.ndarray:
-        """Operations that another SM of the cluster does for atomics on its shared memory: one a lane; those on one word take longer."""
-        away = elsewhere(records, self.cluster)
-        words = np.sort(np.where(away, records["addresses"].astype(np.int64), -1), axis=1)
-        lanes = np.arange(32)
-        begins = np.maximum.accumulate(np.where(np.diff(words, axis=1, prepend=-2) != 0, lanes, 0), axis=1)
-        together = np.where(words >= 0, lanes - begins + 1, 0).max(axis=1)
-        found: np.ndarray = np.maximum(away.sum(axis=1), self.figures.remote_word * together)
-        return found
 
     def _objects(self, records: np.ndarray, entries: np.ndarray) -> None:
         event = records["event"]
