@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from ptxsim.diagnostic import Finding
-from ptxsim.engine.analysis.interplay import ctas_tell
+from ptxsim.engine.analysis.interplay import ctas_tell, warps_tell
 from ptxsim.engine.clusters import cluster_at, cluster_index, ctas_of
 from ptxsim.engine.deadlock import deadlock
 from ptxsim.engine.livelock import Livelock
@@ -235,7 +235,17 @@ class Grid:
         if self.seats and self.rounds >= self.next_look:
             self.next_look = self.rounds + self._look * len(self.seats)
             if self.livelock.repeats(lambda: chain.from_iterable(seat.state() for seat in self.seats)):
-                raise Stopped(self._endless(chain.from_iterable(seat.blocks() for seat in self.seats)))
+                if self.machine.mixes or not warps_tell(self.program):
+                    raise Stopped(self._endless(chain.from_iterable(seat.blocks() for seat in self.seats)))
+                self._mix()
+
+    def _mix(self) -> None:
+        """With turns of one length warps may miss each other for ever, where a GPU's would meet: who holds a lock when its turn ends holds it then each time.
+        Their lengths go by chance from now on; what goes round for ever even so does."""
+        self.machine.mixes = self.mixes = True
+        self.engine.mix()
+        self.livelock.doubt()
+        self.next_look = self.rounds + self._look * len(self.seats)
 
     def _cta_runner(self) -> CtaRunner | None:
         """What runs whole clusters, if the engine has it and nothing needs every warp."""

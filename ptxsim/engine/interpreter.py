@@ -77,6 +77,9 @@ class Interpreter:
         """A launch runs within."""
         return nullcontext()
 
+    def mix(self) -> None:
+        """Turns are given by engine.turns, which asks the machine."""
+
     def cta_runner(self) -> None:
         """The interpreter runs warp by warp."""
 

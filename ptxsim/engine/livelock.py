@@ -1,7 +1,7 @@
 """Launches that go round for ever: the machine comes back to a state that it has been in.
 
-With seed 0 the machine is deterministic: once everything that decides what happens next is as it was, it will be again. With other
-seeds it is asked to come back OFTEN. Programs that read a clock never do.
+With seed 0 the machine is deterministic: once everything that decides what happens next is as it was, it will be again. Where turns have lengths
+by chance it is asked to come back OFTEN. Programs that read a clock never do.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ptxsim.machine.records import WarpRecord
 from ptxsim.machine.state import Machine
 
 OFTEN = 16
+DOUBTS = 16
 MUCH = 1 << 26  # bytes of global memory from which on it takes so many times as long until one is
 
 
@@ -28,20 +29,33 @@ class Livelock:
         # Global memory when the machine was last as it is kept, but for that; how often all has been so again since.
         self.memory: int | None = None
         self.times = 0
+        self.doubts = 0  # how many more looks it takes to be sure
 
     def repeats(self, state: Callable[[], Iterable[bytes | np.ndarray]]) -> bool:
         """Whether the machine has been in this state: of the warps that run (`state_of`) and what they own, and of global memory."""
         self.looks += 1
         if self.machine.pending:
             return False
+        if self.doubts:
+            return self._is_sure()
         found = _sum(state())
         if found == self.kept:
             before, self.memory = self.memory, self._global()
             self.times = self.times + 1 if self.memory == before else 0
-            return self.times == (1 if self.machine.seed == 0 else OFTEN)
+            return self.times == (OFTEN if self.machine.mixes else 1)
         if self.looks >= self.next:
             self.kept, self.memory, self.next, self.times = found, None, 2 * self.looks, 0
         return False
+
+    def doubt(self) -> None:
+        """Turns have lengths by chance from now on: if global memory stays as it is at some looks even so, nobody changes anything."""
+        self.doubts, self.memory = DOUBTS, self._global()
+
+    def _is_sure(self) -> bool:
+        self.doubts -= 1
+        if self._global() != self.memory:
+            self.looks, self.next, self.kept, self.memory, self.times, self.doubts = 0, 1, None, None, 0, 0
+        return self.memory is not None and not self.doubts
 
     def _global(self) -> int:
         memory = self.machine.memory

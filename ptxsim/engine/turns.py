@@ -95,6 +95,9 @@ class Engine(Protocol):
     def listening(self) -> AbstractContextManager[None]:
         """A launch runs within."""
 
+    def mix(self) -> None:
+        """From now on turns have lengths by chance (machine.mixes)."""
+
     def cta_runner(self) -> CtaRunner | None:
         """What runs whole clusters by itself, or None if the engine has no such thing."""
 
@@ -170,7 +173,7 @@ class Turns:
         self.warps = [warp for cta in cluster.ctas for warp in cta.warps]
         self.standing = standing or Standing(may_go_on=1)
         self.polls = polls(engine.program)
-        self.mixes = self.machine.seed != 0 and warps_tell(engine.program)
+        self.may_mix = warps_tell(engine.program)
         self.order: list[Warp] = []  # of the turns of the CTA that runs, in this round
         self.length = TURN  # of the turn that runs, in blocks
 
@@ -215,7 +218,7 @@ class Turns:
         return moved
 
     def _order(self, cta: Cta) -> list[Warp]:
-        if self.machine.seed == 0 or len(cta.warps) == 1:
+        if not self.machine.mixes or len(cta.warps) == 1:
             return cta.warps
         shuffle(self.machine.draws, order := [0] * len(cta.warps), 0, len(cta.warps))
         return [cta.warps[number] for number in order]
@@ -238,7 +241,7 @@ class Turns:
         machine.complete_due()
         if 0 < copies.next_due <= machine.steps:
             land_copies(machine.stream, warp.record, machine.steps)
-        self.length = some_blocks(self.machine.draws) if self.mixes else TURN
+        self.length = some_blocks(self.machine.draws) if self.machine.mixes and self.may_mix else TURN
         if held is not None and held.is_awaited:
             self.length = 1
         return self._guarded(warp, lambda warp: self.engine.run(warp, self.length))

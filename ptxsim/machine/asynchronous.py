@@ -34,7 +34,7 @@ def snapshot(m: Port, mask: np.ndarray | None = None) -> Port:
 
 def delay(machine: Machine) -> int:
     """Warp turns until an asynchronous operation completes."""
-    return LATEST if machine.seed == 0 else draw(machine.draws, LATEST)
+    return LATEST if not machine.mixes else draw(machine.draws, LATEST)
 
 
 def later(port: Port, callback: Callable[[], None]) -> None:

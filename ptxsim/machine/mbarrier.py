@@ -260,7 +260,7 @@ class MBarriers:
     def try_wait(self, space: str | None, a: LaneValue, wanted: LaneValue, parity: bool) -> LaneValue | AtMBarriers:
         """The same, but wait for phases that are not."""
         machine, open_lanes = self.port.machine, self._watch(space, a, wanted, parity)
-        if not open_lanes or (machine.seed and gives_up(machine.draws)):
+        if not open_lanes or (machine.mixes and gives_up(machine.draws)):
             return self._passed(open_lanes)
         return AtMBarriers(mask_word(self.port.mask))
 

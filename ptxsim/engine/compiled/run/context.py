@@ -132,8 +132,8 @@ class NativeContext:
         self.record.strayed, self.record.garbage = machine.strayed.ctypes.data, machine.garbage
         self.record.allocations = len(memory.allocations)
         self.record.arena = memory.bytes.ctypes.data - ARENA
-        if machine.seed != 0:
-            self.record.draws, self.record.mixes = machine.draws.address, warps_tell(self.program)
+        if machine.mixes:
+            self.mix()
         if copies_in_bulk(self.program):
             from ptxsim.machine.bulk import Bulk  # most programs have no copies
 
@@ -177,6 +177,10 @@ class NativeContext:
         if not self.record.consumer and (call := stream.consumer()) is not None:
             self.record.consumer, self.record.block, self.record.noted = call.code, call.block, call.noted
             self.record.capacity = BATCH
+
+    def mix(self) -> None:
+        """Turns have lengths by chance, where warps can tell."""
+        self.record.draws, self.record.mixes = self.machine.draws.address, warps_tell(self.program)
 
     def _land(self) -> None:
         """Called from native code: asynchronous work of Python completes."""

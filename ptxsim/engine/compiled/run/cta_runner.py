@@ -245,7 +245,7 @@ class NativeCluster(ClusterMemory):
 
     def _order(self, cta: Cta) -> list[Warp]:
         """The warps of the CTA that runs, in the order of their turns in this round."""
-        if self.machine.seed == 0 or len(cta.warps) == 1:
+        if not self.machine.mixes or len(cta.warps) == 1:
             return cta.warps
         first = cta.rank * len(cta.warps)
         return [self._objects().warps[n] for n in self.runner.order[first : first + len(cta.warps)]]

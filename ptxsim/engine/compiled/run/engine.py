@@ -110,6 +110,10 @@ class CompiledEngine:
         """A launch runs within."""
         return self.native.listening()
 
+    def mix(self) -> None:
+        """From now on turns have lengths by chance."""
+        self.native.mix()
+
     def cta_runner(self, alone: bool = True) -> WholeCtas:
         """What runs whole CTAs natively; `alone`: not in one of several threads."""
         return WholeCtas(self, alone)

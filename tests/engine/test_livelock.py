@@ -1,0 +1,16 @@
+"""Warps that miss each other with turns of one length are no deadlock: before one is told, chance decides who goes on how far."""
+
+from ptxsim.session.ptxfile.file import Options, run_file
+from tests.helpers import ROOT
+
+
+def test_who_misses_a_lock_gets_it_in_the_end():
+    # One engine: it is long until the machine comes back to a state of before.
+    run = run_file(ROOT / "tests/engine/lock_missed_in_turn.ptx", options=Options(engine="compiled", checks="none"))
+    assert not run.findings
+
+
+def test_who_holds_a_lock_for_ever_is_told_soon(engine):
+    run = run_file(ROOT / "tests/cases/control/lock_never_freed.ptx", options=Options(engine=engine))
+    assert [each.name for each in run.expected] == ["deadlock"]
+    assert run.run.warp_instructions < 20_000
