@@ -16,7 +16,7 @@ class Philox:
     """torch.cuda.default_generators[0]."""
 
     def __init__(self) -> None:
-        self._seed, self._offset = torch.initial_seed(), 0
+        self._seed, self._offset = int(torch.initial_seed()), 0
 
     def initial_seed(self) -> int:
         return self._seed
@@ -28,7 +28,7 @@ class Philox:
 
     def seed(self) -> int:
         """Start from what nobody knows before."""
-        self._seed, self._offset = torch.default_generator.seed(), 0
+        self._seed, self._offset = int(torch.default_generator.seed()), 0
         return self._seed
 
     def get_offset(self) -> int:
