@@ -37,8 +37,12 @@ class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch may be missin
         if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
             return args[0]
         if function is torch.device:  # a name: what is asked for by it is mapped
-            return function(*args, **(kwargs or {}))
+            return function("cuda", *args) if [*map(type, args)] == [int] else function(*args, **(kwargs or {}))
+        if function is torch.Tensor.to:
+            args = (args[0], *map(_numbered, args[1:2]), *args[2:])
         kwargs = {name: _mapped(value) for name, value in (kwargs or {}).items() if name != "pin_memory"}
+        if "device" in kwargs:
+            kwargs["device"] = _mapped(_numbered(kwargs["device"]))
         args = tuple(map(_mapped, args))
         if function in _IN_SINGLE:
             return _in_single(function, args, kwargs)
@@ -62,6 +66,11 @@ def _in_single(function: Any, args: Any, kwargs: Any) -> Any:
     wide = [a.float() if isinstance(a, torch.Tensor) else a for a in args]
     more = {name: a.float() if isinstance(a, torch.Tensor) else a for name, a in kwargs.items()}
     return function(*wide, **more).to(*kinds)
+
+
+def _numbered(value: Any) -> Any:
+    """The device that a number stands for; anything else as it is."""
+    return torch.device("cuda", value) if type(value) is int else value
 
 
 def _mapped(value: Any) -> Any:
@@ -104,7 +113,7 @@ class Generator(torch.Generator):  # type: ignore[misc]  # as above
     """A generator of random numbers, whose device no mode of torch's sees."""
 
     def __new__(cls, device: Any = "cpu") -> Any:
-        return super().__new__(cls, _mapped(device))
+        return super().__new__(cls, _mapped(_numbered(device)))
 
 
 def _autocast(begin: Callable[..., None]) -> Callable[..., None]:
@@ -158,11 +167,26 @@ def answers(target: Target) -> dict[str, Any]:
     }  # fmt: skip
 
 
+# What torch says of whatever device there is.
+ACCELERATOR: dict[str, Any] = {
+    "is_available": lambda: True, "device_count": lambda: 1, "current_accelerator": lambda check_available=False: torch.device("cuda"),
+    "current_device_index": lambda: 0, "current_device_idx": lambda: 0, "set_device_index": lambda device: None,
+    "set_device_idx": lambda device: None, "current_stream": lambda device=None: Stream(), "set_stream": lambda stream: None,
+    "synchronize": lambda device=None: None, "device_index": _on_stream, "empty_cache": lambda: None,
+}  # fmt: skip
+
+
 def apply() -> None:
     """From now on "cuda" is the CPU in this process."""
     target = Wanted.from_environment().target
     for name, answer in answers(parse_target(target or "sm_90")).items():
         setattr(torch.cuda, name, answer)
+    for name, answer in ACCELERATOR.items() if hasattr(torch, "accelerator") else ():  # new in 2.6
+        setattr(torch.accelerator, name, answer)
+    parse, default = torch._C._nn._parse_to, torch.set_default_device
+    torch._C._nn._parse_to = lambda *args, **kwargs: parse(*map(_numbered, args), **kwargs)
+    # Modes of torch's own come after this one.
+    torch.set_default_device = lambda device: default(_mapped(_numbered(device)))
     torch.Generator = Generator
     torch.autocast.__init__ = _autocast(torch.autocast.__init__)
     torch.cpu.set_stream = lambda stream: None  # programs ask the module of their device, by its name

@@ -201,6 +201,12 @@ assert torch.cuda.get_device_name() == "ptxsim sm_80" and torch.empty(3, pin_mem
 a, w = torch.ones(4096, 2, device="cuda").half(), torch.ones(2, device="cuda").half().requires_grad_()
 torch.nn.functional.layer_norm(a + torch.arange(2), (2,), w, None).sum().backward()
 getattr(torch, "cpu").set_stream(torch.cuda.Stream())
+assert torch.ones(2, device=0).is_cuda and torch.ones(2).to(0).is_cuda and torch.device(0) == x.device
+assert torch.nn.Linear(2, 2).to(0).weight.is_cuda and torch.Generator(0) and torch.Generator(device=0)
+assert torch.accelerator.is_available() and torch.accelerator.current_accelerator().type == "cuda"
+torch.set_default_device("cuda")
+assert torch.ones(2).is_cuda
+torch.set_default_device(None)
 torch.manual_seed(5)
 generator = torch.cuda.default_generators[0]
 assert generator.get_state().view(torch.int64).tolist() == [5, 0] and torch.cuda.initial_seed() == 5
