@@ -384,3 +384,12 @@ def test_accesses_to_other_words_of_a_base_may_pass_each_other():
     moved = MachineOp("iadd", (9,), (9,))
     after, _ = dependences([store, moved, other])
     assert 2 in after[0]
+
+
+@pytest.mark.parametrize(("place", "accesses"), [("row", 2), ("row+4", 4)])
+def test_words_of_a_variable_by_its_name_are_read_at_once(place, accesses):
+    """Eight of them: two of 16 bytes; from the second word on, one, two, four and one."""
+    loads = "".join(f"ld.shared.f32 %f{k}, [{place}+{4 * k}];" for k in range(8))
+    stores = "".join(f"st.global.f32 [%d0+{128 * k}], %f{k};" for k in range(8))
+    machine = lowered(f"ld.param.u64 %d0, [place]; {loads} {stores}", before=".shared .align 16 .b8 row[64];")
+    assert units(machine).count("shared") == accesses

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import gcd
 
 from ptxsim.engine.analysis.def_use import def_use
-from ptxsim.engine.program.operand import Address, Constant, Register
+from ptxsim.engine.program.operand import Address, Constant, Register, SharedAddress
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.profile.lowering.fusion import accesses_of, cost_of, is_made
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp
@@ -17,6 +17,7 @@ from ptxsim.profile.lowering.schedule import WALLS
 
 WIDEST = {"shared": 16, "const": 8}  # bytes of an access of a lane
 ANY = 1 << 30  # alignment of zero
+NAMED = -1  # in the place of a register: variables by their names, whose addresses are known
 
 
 class Alignment:
@@ -80,7 +81,7 @@ def _width(program: Program, op: MachineOp) -> int:
     source = program.ops[op.site]
     plain = "vec" in source.words and source.facts.by_lanes and accesses_of(source)[0].order == "weak"
     address = source.sources[0]
-    if not plain or not isinstance(address, Address) or not isinstance(address.base, Register):
+    if not plain or not isinstance(address, Address) or not isinstance(address.base, (Register, SharedAddress)):
         return 0
     vector = source.words.get("vec")
     kind = source.words["type"]
@@ -96,12 +97,12 @@ def _merge(alignment: Alignment, ops: list[MachineOp], run: Sequence[int]) -> se
         source = alignment.program.ops[ops[i].site]
         address = source.sources[0]
         assert isinstance(address, Address)
-        by_base.setdefault((alignment.flow.value(source, 0), _width(alignment.program, ops[i])), {}).setdefault(
-            address.offset, i
-        )
+        named = address.base.value if isinstance(address.base, SharedAddress) else 0
+        base = NAMED if named else alignment.flow.value(source, 0)
+        by_base.setdefault((base, _width(alignment.program, ops[i])), {}).setdefault(named + address.offset, i)
     widest = WIDEST[ops[run[0]].space] if run else 0
     for (base, width), places in by_base.items():
-        aligned = alignment.of(base)
+        aligned = ANY if base == NAMED else alignment.of(base)
         for offset in sorted(places):
             for total in (widest, widest // 2):
                 found = [places.get(offset + k, -1) for k in range(0, total, width)]
