@@ -102,8 +102,10 @@ class Ptx:
         return _Checked(Module.from_file(self._place(path)))
 
     def _place(self, path: str | Path) -> Path:
-        beside = self._request.path.parent / path
-        return beside if beside.exists() and not Path(path).exists() else Path(path)
+        found = [place for place in (Path(path), self._request.path.parent / path) if place.exists()]
+        if not found:
+            raise FileNotFoundError(f"no file {path}, neither in {Path.cwd()} nor in {self._request.path.parent}")
+        return found[0]
 
     def text(self, text: str) -> Any:
         """The module in a text."""
@@ -127,6 +129,12 @@ class Ptx:
         if on_error == "raise" and not result.passed:
             raise AssertionError(render_all(result.findings))
         return result
+
+    def snippet(self, text: str, *given: Any, checks: str = "all", on_error: str = "raise", **named: Any) -> Any:
+        """`ptxsim.snippet` with all checks on; an error in it fails the test unless on_error="report"."""
+        import ptxsim
+
+        return ptxsim.snippet(text, *given, checks=checks, on_error=on_error, **named)
 
     def execute(self, form: str, *matrices: Any, **named: Any) -> Any:
         """`ptxsim.execute`; a failed comparison of its result names lane and register."""
@@ -181,8 +189,15 @@ class _Checked:
 
         from ptxsim.session.options import LaunchOptions
         from ptxsim.session.ptxfile.compare import launch_remembered
+        from ptxsim.spelling import did_you_mean
 
-        given = inspect.signature(self._inner.launch).bind(*positional, **{"checks": "all", **named}).arguments
+        signature = inspect.signature(self._inner.launch)
+        for name in named.keys() - signature.parameters.keys():
+            raise TypeError(f"a launch has no {name!r}: {did_you_mean(name, list(signature.parameters))}")
+        try:
+            given = signature.bind(*positional, **{"checks": "all", **named}).arguments
+        except TypeError as error:
+            raise TypeError(f"a launch: {error}") from None
         args, on_error = given.pop("args", ()), given.pop("on_error", "raise")
         return launch_remembered(self._inner, args, LaunchOptions(**given), on_error)
 

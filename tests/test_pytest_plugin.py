@@ -1,5 +1,7 @@
 """The pytest plugin: collection of .ptx files, the fixture, and what failed comparisons say."""
 
+import importlib
+import pkgutil
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -7,13 +9,16 @@ from importlib.metadata import entry_points
 import ml_dtypes  # noqa: F401
 import pytest
 
-from ptxsim import instructions
+from ptxsim import checks, engine, instructions, session
 from ptxsim.report.pages import page
 
 pytest_plugins = ["pytester"]
 
 # pytester forgets what an inner run imports. Everything that registers itself is therefore imported before.
 instructions.load_families()
+for package in (checks, engine, session):
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        importlib.import_module(found.name)
 
 # Loaded by its entry point where ptxsim is installed, else by hand.
 LOADED = any(point.value == "ptxsim.pytest_plugin" for point in entry_points(group="pytest11"))
@@ -133,13 +138,39 @@ def test_failures_show_the_test_and_not_ptxsim(folder):
 
         def test_arrays(ptx):
             ptx.zeros(4, "f31")
+
+        def test_missing_file(ptx):
+            ptx.run("nowhere.ptx")
+
+        def test_misspelt_option(ptx):
+            ptx.module("kernels/bad.ptx").kernel().launch(grid=1, blok=32)
         """
     )
     result = folder.runpytest(*PLUGIN, "test_failures_show_the_test_and_not_ptxsim.py")
-    result.assert_outcomes(failed=10)
+    result.assert_outcomes(failed=12)
+    result.stdout.fnmatch_lines(["*no file nowhere.ptx, neither in *", "*a launch has no 'blok': did you mean block?*"])
+    result.stdout.no_re_match_line(r".*(pathlib|inspect)\.py:\d+: .*")
     result.stdout.no_re_match_line(r".*ptxsim/.*\.py:\d+: .*")
     whole = folder.runpytest(*PLUGIN, "--full-trace", "-k", "test_snippet")
     whole.stdout.re_match_lines([r".*ptxsim/session/snippet\.py:\d+: .*"])
+
+
+def test_an_error_in_a_snippet_fails_the_test(folder):
+    folder.makepyfile(
+        """
+        import numpy as np
+
+        ROWS = "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
+
+        def test_error(ptx):
+            ptx.snippet(ROWS, registers={"1": 0}, shared=np.arange(64, dtype="u2"))
+
+        def test_reported(ptx):
+            s = ptx.snippet(ROWS, registers={"1": 0}, shared=np.arange(64, dtype="u2"), on_error="report")
+            assert s.findings[0].name == "ldmatrix-row-address"
+        """
+    )
+    folder.runpytest(*PLUGIN).assert_outcomes(failed=1, passed=1)
 
 
 def test_defects_of_ptxsim_keep_their_frames(folder):

@@ -25,7 +25,7 @@ from ptxsim.machine.mbarrier import each, per_lane
 from ptxsim.machine.memory import RANK_SHIFT, check_alignment, gather
 from ptxsim.machine.port import Port
 from ptxsim.machine.reduction import OPERATIONS, number_of
-from ptxsim.machine.tensor_map import ELEMENT_TYPES, SIZE, NotModeled
+from ptxsim.machine.tensor_map import DECLARED, ELEMENT_TYPES, SIZE, NotModeled
 from ptxsim.machine.tensor_tile import (
     LOADED_ONLY,
     MAP_OF,
@@ -80,7 +80,7 @@ WIDE_IMAGES: Options = {"dim": IMAGES, "mode": "im2col::w im2col::w::128", "kind
 
 def description(m: Port, lane: int, address: np.ndarray) -> TensorRecord:
     """The tensor map at the address of a lane, the only one that the port executes. Raises Fault `illegal-instruction` or `not-modeled`."""
-    check_alignment(address, m.mask, 64, "tensor map")
+    check_alignment(address, m.mask, 64, "tensor map", DECLARED)
     for kind, memory, offsets, mask in m.resolve(None, address, SIZE):
         m.emit(Event.ASYNC_READ, kind, SIZE, FLAG_TENSORMAP, mask, address)
         data = gather(memory, offsets, mask, SIZE)[lane].tobytes()
@@ -132,7 +132,9 @@ def tile(
 def shared_tile(m: Port, copy: BulkCopy, t: TensorRecord, space: str, address: np.ndarray, write: bool) -> Side:
     """The place of a tile in shared memory; its bytes are permuted as the map says."""
     one = snapshot(m, np.arange(LANES) == copy.lane)
-    check_alignment(address, one.mask, 128, "tile in shared memory")
+    check_alignment(
+        address, one.mask, 128, "tile in shared memory", ": the array is declared .align 128, or more for a swizzle"
+    )
     return side_at(one, space, address, copy.lane, extent_of(t, copy.size), write)
 
 

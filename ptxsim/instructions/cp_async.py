@@ -29,7 +29,7 @@ from ptxsim.machine.lane_copies import (
     wait_for_copies,
     wait_for_groups,
 )
-from ptxsim.machine.memory import check_alignment
+from ptxsim.machine.memory import NARROWER, check_alignment
 from ptxsim.machine.port import Port
 
 
@@ -76,9 +76,9 @@ def cp_async(m: Port, a: LaneValue, b: LaneValue, size: LaneValue, n: LaneValue,
     )
     if ignore is not None:
         count = np.where(ignore, 0, count)
-    check_alignment(a, m.mask, size, "cp.async write")
+    check_alignment(a, m.mask, size, "cp.async write", NARROWER)
     reading = m.mask & (count > 0)
-    check_alignment(b, reading, size, "cp.async read")
+    check_alignment(b, reading, size, "cp.async read", NARROWER)
     flags = 0
     for length in distinct(count[reading]):
         part = snapshot(m, reading & (count == length))

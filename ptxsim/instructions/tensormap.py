@@ -21,7 +21,7 @@ from ptxsim.machine.fault import Fault
 from ptxsim.machine.mbarrier import per_lane
 from ptxsim.machine.memory import check_alignment, gather, scatter
 from ptxsim.machine.port import Port
-from ptxsim.machine.tensor_map import SIZE, field_place
+from ptxsim.machine.tensor_map import DECLARED, SIZE, field_place
 
 SINCE = "8.3 sm_90a sm_100f sm_110f sm_120f"
 BLACKWELL = "sm_100f sm_110f sm_120f"
@@ -52,7 +52,7 @@ def replace(m: Port, a: LaneValue, ordinal: LaneValue, value: LaneValue, *, spac
         raise Fault(
             "illegal-instruction", f"tensormap.replace.{field} with {int(numbers[lane])}, which no map can hold", lane
         )
-    check_alignment(a, m.mask, 64, "tensor map")
+    check_alignment(a, m.mask, 64, "tensor map", DECLARED)
     data = np.ascontiguousarray(numbers).view(np.uint8).reshape(LANES, 8)[:, :size]
     for kind, memory, offsets, mask in m.resolve(space, a, SIZE, write=True):
         if kind == Space.LOCAL:

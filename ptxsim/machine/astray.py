@@ -60,15 +60,21 @@ def refuse_shared(machine: Machine, cta: Cta, given: Lanes, bad: Lanes, size: in
             "wrong-space", f"shared access to {at:#x}: cvta.to.shared made it of an address in {machine.memory.called(holder)}", lane,
             "convert only generic addresses of shared memory, or access it with .global",
         )  # fmt: skip
-    ends = [(first + size, name) for name, (first, size) in machine.shared_variables.items()]
-    last, name = max(((last, name) for last, name in ends if last <= at < WINDOW_SIZE), default=(at, None))
+    ends = [(first + bytes, first, name) for name, (first, bytes) in machine.shared_variables.items()]
+    before = max((end for end in ends if end[0] <= at < WINDOW_SIZE), default=None)
+    last, first, name = next((end for end in ends if end[1] <= at < end[0]), before or (at, at, None))
     where = f", {f'{at - last} bytes' if at > last else 'right'} after {name}" if name else ""
+    if at < last:
+        where = f", in {name}, which is {first:#x}..{last:#x} ({last - first} bytes)"
+    more = "give the launch more shared memory: --shared-mem BYTES, launch(shared_mem=BYTES)"
+    if name and not machine.has_open_array:  # more bytes of the launch would lie behind it, and be nobody's
+        more = f"declare {name} larger"
     raise Fault(
         "out-of-bounds",
         f"shared access of {size} bytes at {at:#x}{where}; the CTA's shared memory is {start:#x}..{end:#x} "
         f"({end - start} bytes)",
         lane,
-        "check the index, or give the launch more shared memory: --shared-mem BYTES, launch(shared_mem=BYTES)",
+        f"check the index, or {more}",
     )
 
 

@@ -212,8 +212,11 @@ def aligned(address: int, align: int) -> int:
     return -(-address // align) * align
 
 
-def check_alignment(addresses: np.ndarray, mask: np.ndarray, size: int, what: str) -> None:
-    """Raise the fault of the first active lane whose address is not a multiple of `size`."""
+NARROWER = ", or use a narrower access"
+
+
+def check_alignment(addresses: np.ndarray, mask: np.ndarray, size: int, what: str, instead: str = "") -> None:
+    """Raise the fault of the first active lane whose address is not a multiple of `size`; `instead`: what helps, too."""
     bad = mask & ((addresses & np.uint64(size - 1)) != 0)
     if bad.any():
         lane = first_lane(bad)
@@ -222,7 +225,7 @@ def check_alignment(addresses: np.ndarray, mask: np.ndarray, size: int, what: st
             "misaligned-address",
             f"{what} of {size} bytes at address {address:#x}, {address % size} bytes off a multiple of {size}",
             lane,
-            f"make the address a multiple of {size}, or use a narrower access",
+            f"make the address a multiple of {size}{instead}",
         )
 
 

@@ -23,6 +23,7 @@ from ptxsim.machine.memory import (
     ARENA,
     ARENA_HIGH,
     LOCAL_WINDOW,
+    NARROWER,
     RANK_SHIFT,
     SHARED_WINDOW,
     WINDOW_SIZE,
@@ -90,7 +91,7 @@ class Port:
     def load(self, space: str | None, address: Lanes, t: ScalarType, count: int = 1, flags: int = 0) -> list[Lanes]:
         """`count` consecutive elements of type t per lane, as lane values of t. `space` None is generic."""
         size = t.bytes * count
-        check_alignment(address, self.mask, size, "load")
+        check_alignment(address, self.mask, size, "load", NARROWER)
         data = np.zeros((lanes.LANES, size), np.uint8)
         places = list(self.resolve(space, address, size))
         self._tell(Event.LOAD, size, places, [flags] * len(places), address)
@@ -101,7 +102,7 @@ class Port:
     def store(self, space: str | None, address: Lanes, values: list[Lanes], t: ScalarType, flags: int = 0) -> None:
         """Store one element of each value per lane, next to each other."""
         size = t.bytes * len(values)
-        check_alignment(address, self.mask, size, "store")
+        check_alignment(address, self.mask, size, "store", NARROWER)
         data = pack(values, t)
         places = list(self.resolve(space, address, size, write=True))
         noted = []

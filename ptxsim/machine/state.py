@@ -70,6 +70,8 @@ class Machine:
         self.unasked: list[tuple[int, Finding]] = []
         self.stopped_at: int | None = None  # line where the launch ended early, 0 for no single line
         self.shared_variables: Variables = {}
+        # Whether the kernel has an array whose size is the launch's (.extern .shared).
+        self.has_open_array = False
         # By site: whether a shuffle's reads from lanes that are not there have been reported.
         self.strayed = np.zeros(1, np.uint8)
         self.garbage = 0  # what such a read flips of the register

@@ -17,6 +17,7 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.layout.swizzle import WIDE_ATOMS, WIDER_ATOMS
 
 SIZE = 128
+DECLARED = f": a parameter is declared .param .align 64 .b8 map[{SIZE}]"
 FLIPPED = "128B_32B_8B"  # as WIDE_ATOMS, and halves of 16 bytes change places in every other line
 SWIZZLES = ("none", "32B", "64B", "128B", WIDE_ATOMS, FLIPPED, WIDER_ATOMS)  # by the number of the CUDA driver
 ATOMS = ("128B", WIDE_ATOMS, FLIPPED, WIDER_ATOMS)  # swizzles of 128 bytes, by the number of their atomicity

@@ -23,6 +23,7 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{name: [before.get(name), after.get(name)] for name in ("machine", "cycles", "time_us", "issued", "issue", "waves")},
         "ratio": list(_ratio(before, after)),
+        "estimated": [bool(profile.get("no_assembly")) for profile in (before, after)],
         "occupancy": {
             name: [before.get("occupancy", {}).get(name), after.get("occupancy", {}).get(name)]
             for name in ("ctas", "warps", "registers", "limiter")
@@ -39,6 +40,9 @@ def text(found: Mapping[str, Any]) -> list[str]:
     shown: list[str] = []
     if found["machine"][0] != found["machine"][1]:
         shown.append(f"machine: {found['machine'][0]} -> {found['machine'][1]}")
+    if found["estimated"][0] != found["estimated"][1]:
+        was, now = ("estimated" if it else "machine code of the assembler" for it in found["estimated"])
+        shown.append(f"code: {was} -> {now}; that alone changes cycles: profile both with ptxas, or both without")
     shown += _faster(*found["ratio"])
     held = found["occupancy"]
     if any(a != b for a, b in held.values()):

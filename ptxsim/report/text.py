@@ -161,9 +161,9 @@ def _excerpt(source: Source, finding: Finding, marks: list[_Mark], gutter: int, 
 
 
 def _place(text: str, mark: _Mark) -> tuple[int, int]:
-    """Offset and length to underline: the whole word where only its start is known."""
+    """Offset and length to underline: what begins after the blanks where only a line is known, the whole word where no length is."""
     start = min(max(0, mark.column - 1), len(text))
-    if mark.column == 1 and mark.length == 1:
+    if mark.column == 1:
         start = len(text) - len(text.lstrip())
     if mark.length > 1:
         return start, mark.length

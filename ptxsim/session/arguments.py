@@ -11,6 +11,7 @@ from ptxsim.demangle import demangle
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.isa.variable_layout import size_of
 from ptxsim.machine.memory import Allocation, GlobalMemory
+from ptxsim.machine.tensor_map import SIZE
 from ptxsim.session.foreign_arguments import as_plain, struct_bytes
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES
@@ -76,6 +77,13 @@ class Arguments:
         if isinstance(value, DeviceArray):
             return self._buffer(parameter.name, value.array).address + value.offset
         if hasattr(value, "device_bytes"):  # a TensorMap: 128 bytes that hold the address of its array
+            size = size_of(parameter)
+            if size != SIZE:
+                raise launch_problem(
+                    f"parameter {parameter.name} has {size} bytes; a tensor map has {SIZE} and is passed by value",
+                    f"declare it .param .align 64 .b8 {parameter.name}[{SIZE}]; its address: mov.b64 %rd, {parameter.name}",
+                    parameter,
+                )
             return value.device_bytes(lambda array: self._buffer(f"{parameter.name}.array", array).address)
         return value
 

@@ -205,7 +205,9 @@ class Launch:
         machine.grid_workspace = self.grid_workspace
         if uses_reserved_shared(self.program):
             machine.shared_start = 0
-        machine.shared_variables = {name: place for name, place in self.shared_variables.items() if place[1]}
+        variables = self.shared_variables
+        machine.shared_variables = {name: place for name, place in variables.items() if place[1]}
+        machine.has_open_array = len(machine.shared_variables) < len(variables)
         engine = self._engine(machine, watch, keep_dead_registers=stop is not None, natively=natively)
         grid = Grid(self.program, machine, engine, limits or self.limits, start, stop)
         if self.part is not None:

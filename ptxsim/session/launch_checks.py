@@ -81,7 +81,7 @@ class LaunchChecks:
                 f"of {target.name} there are figures of {', '.join(own) or 'no machine'}",
             )
         raise self.problem(
-            f"gpu={value!r} is none of {', '.join(every)}", did_you_mean(str(value).upper(), list(every))
+            f"gpu={value!r}: there are no figures of such a machine", did_you_mean(str(value).upper(), list(every))
         )
 
     def progress(self, value: Any) -> Any:

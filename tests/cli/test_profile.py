@@ -51,8 +51,8 @@ def test_another_machine_of_the_target_can_be_asked_for():
     ("gpu", "said"),
     [
         ("A100", "gpu='A100' runs sm_80, and the launch is for sm_90a"),
-        ("H10O", "gpu='H10O' is none of"),
-        ("", "gpu='' is none of"),
+        ("H10O", "gpu='H10O': there are no figures of such a machine"),
+        ("", "gpu='': there are no figures of such a machine"),
     ],
 )
 def test_a_machine_of_another_target_is_refused(gpu, said):

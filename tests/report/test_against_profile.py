@@ -38,6 +38,13 @@ def test_equal_profiles_have_nothing_to_say():
     assert against.document(one, one)["worse"] is False
 
 
+def test_code_of_another_source_is_named():
+    one = document(4)
+    other = one | {"profile": one["profile"] | {"no_assembly": "" if one["profile"]["no_assembly"] else "not found"}}
+    said = [line for line in against_profile.text(against_profile.changes(one, other)) if line.startswith("code: ")]
+    assert len(said) == 1 and "estimated" in said[0] and "assembler" in said[0]
+
+
 def test_a_run_without_profile_is_no_comparison():
     assert against_profile.changes({"findings": []}, document(4)) == {}
     assert against_profile.text({}) == []

@@ -50,6 +50,12 @@ error[PTX430] missing-proxy-fence: wgmma reads shared memory that no proxy fence
     )
 
 
+def test_a_line_alone_is_underlined_where_its_text_begins():
+    source = Source("\n    ld.shared.f32 %f0, [%r0];", "k.ptx")
+    finding = Finding("trap", "x", 1, labels=(Label(2, "here", length=13),)).of(source)
+    assert "  |     ------------- here" in render(finding)
+
+
 def test_without_a_text_there_is_no_excerpt():
     assert "|" not in render(replace(FINDING, source=None))
     assert "-->" not in render(replace(FINDING, line=0))

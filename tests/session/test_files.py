@@ -100,6 +100,18 @@ def test_an_unknown_argument_of_an_option():
     assert finding.help == "did you mean out?"
 
 
+def test_an_argument_in_the_place_of_another_is_refused():
+    order = "// ptxsim: arg n = 32  in = ints(32):s32  out = zeros(32):s32\n"
+    (finding,) = run_text(LAUNCH + order + KERNEL).findings
+    assert finding.message == "n stands where out belongs: arguments bind by position"
+    assert (finding.line, finding.help) == (2, "give them in the order of the parameters: out, in, n")
+
+
+def test_a_value_of_an_option_has_no_place_in_the_file():
+    (finding,) = run_text(LAUNCH + ARGUMENTS + KERNEL, arguments={"in": "nowhere.npy:s32"}).findings
+    assert finding.line == 0 and "nowhere.npy" in finding.message
+
+
 SHORT = LAUNCH + ARGUMENTS.replace("zeros(32)", "zeros(31)") + KERNEL
 
 
@@ -186,6 +198,28 @@ def test_a_tensor_map_may_name_an_earlier_argument():
     assert run_text(text).findings == []
     (finding,) = run_text(text.replace("tensormap(T,", "tensormap(U,")).findings
     assert "no earlier argument 'U'" in finding.message and finding.line == 2
+
+
+def test_a_tensor_map_is_passed_by_value_and_the_refusal_says_how():
+    (finding,) = run_text(TENSOR_COPY.replace(".param .align 64 .b8 A[128]", ".param .u64 A")).findings
+    assert "A has 8 bytes; a tensor map has 128" in finding.message
+    assert finding.help is not None and ".param .align 64 .b8 A[128]" in finding.help
+
+
+def test_a_tensor_map_at_an_odd_address_says_how_it_is_declared():
+    params = "k(.param .u64 out, .param .align 8 .b8 A[128])"
+    text = TENSOR_COPY.replace("k(.param .align 64 .b8 A[128], .param .u64 out)", params)
+    arguments = "// ptxsim: arg out = zeros(8,64):f16  A = tensormap(ramp(8,64):f16, box=64x8, swizzle=128B)"
+    (finding, *_) = run_text("\n".join([LAUNCH.strip(), arguments, *text.split("\n")[4:]])).findings
+    assert finding.name == "misaligned-address" and finding.help is not None
+    assert ".param .align 64 .b8 map[128]" in finding.help and "narrower" not in finding.help
+
+
+def test_past_an_array_of_a_known_size_the_array_is_to_grow():
+    text = TENSOR_COPY.replace("tile[1024]", "tile[512]")
+    finding = next(finding for finding in run_text(text).findings if finding.name == "out-of-bounds")
+    assert "1024 bytes at 0x800, in tile, which is 0x800..0xa00 (512 bytes)" in finding.message
+    assert finding.help == "check the index, or declare tile larger"
 
 
 def test_a_tensor_map_that_the_driver_would_refuse_is_a_finding():

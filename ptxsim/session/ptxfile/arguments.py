@@ -12,8 +12,8 @@ from ptxsim.demangle import demangle
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.session.initialiser import Initialiser, parse_initialiser
 from ptxsim.session.parameter_names import names_at_hand
-from ptxsim.session.ptxfile.directives import Directives
-from ptxsim.source import Source
+from ptxsim.session.ptxfile.directives import Argument, Directives
+from ptxsim.source import Source, Span
 from ptxsim.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -45,7 +45,20 @@ class Arguments:
                 "bad-directive", f"{demangle(self.kernel.name)} has {len(own)} parameters; {extra.name} is one too many"
             )
             raise PtxError(problem.at(extra.span).of(self.written))
+        for argument, name in zip(self.directives.arguments, own):
+            if argument.name != name and argument.name in own:
+                raise self._elsewhere(argument, own)
         return given + own[len(given) :]
+
+    def _elsewhere(self, argument: Argument, own: list[str]) -> PtxError:
+        """A directive in the place of one parameter that has the name of another: its value would go to the wrong one."""
+        place = next(i for i, other in enumerate(self.directives.arguments) if other is argument)
+        problem = Finding(
+            "bad-directive",
+            f"{argument.name} stands where {own[place]} belongs: arguments bind by position",
+            help=f"give them in the order of the parameters: {', '.join(own)}",
+        )
+        return PtxError(problem.at(argument.span).of(self.written))
 
     def bind(self, seed: int) -> tuple[dict[str, Any], list[Any]]:
         """Fresh values for all arguments by name, and as the kernel gets them.
@@ -72,7 +85,8 @@ class Arguments:
         parameters = []
         for position, (name, parameter) in enumerate(zip(names, self.kernel.parameters)):
             # Files on the command line are relative to where the user stands, files in a directive to the PTX file.
-            value = self._build(initialisers[name], name, (seed, position), None if name in said else folder, values)
+            where = (None, ()) if name in said else (folder, self._places(name))
+            value = self._build(initialisers[name], (seed, position), *where, values)
             parameters.append(_as_parameter(value, parameter))
             values[name] = getattr(value, "source", value)
             if hasattr(values[name], "dtype"):
@@ -85,19 +99,27 @@ class Arguments:
         for name in names:
             used += initialisers[name].nbytes
             if most is not None and used > most:
-                spans = [argument.span for argument in self.directives.arguments if argument.name == name]
+                spans = self._places(name)
                 message = f"the arguments take {used} bytes up to {name}, the limit is {most}"
                 problem = Finding("bad-directive", message, help="raise the limit: --max-memory BYTES")
                 raise PtxError(problem.at(spans[0]).of(self.written) if spans else problem)
 
+    def _places(self, name: str) -> tuple[Span, ...]:
+        """Where directives give an argument of this name."""
+        return tuple(argument.span for argument in self.directives.arguments if argument.name == name)
+
     def _build(
-        self, initialiser: Initialiser, name: str, seed: tuple[int, int], folder: Path | None, known: dict[str, Any]
+        self,
+        initialiser: Initialiser,
+        seed: tuple[int, int],
+        folder: Path | None,
+        places: tuple[Span, ...],
+        known: dict[str, Any],
     ) -> Any:
         try:
             return initialiser.build(seed, folder, known)
         except PtxError as error:
-            spans = [argument.span for argument in self.directives.arguments if argument.name == name]
-            raise PtxError([finding.at(*spans) if spans else finding for finding in error.findings]) from None
+            raise PtxError([finding.at(*places) if places else finding for finding in error.findings]) from None
 
     def _missing(self, names: list[str]) -> PtxError:
         parameters = dict(zip(self.names(), self.kernel.parameters))
