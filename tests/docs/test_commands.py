@@ -334,8 +334,8 @@ def test_what_the_start_prints_in_a_kernel_of_triton_is_printed(tmp_path):
 def test_python_of_the_starts_runs(ptx, monkeypatch):
     monkeypatch.chdir(ROOT)
     for name in ("ptx", "pytest"):
-        (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "start" / f"{name}.md").read_text(), re.DOTALL)
+        codes = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "start" / f"{name}.md").read_text(), re.DOTALL)
         defined = {}
-        exec(compile(code, name, "exec"), defined)
+        exec(compile("\n".join(codes), name, "exec"), defined)
         for function in [value for key, value in defined.items() if key.startswith("test_")]:
             function(ptx)
