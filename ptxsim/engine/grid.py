@@ -168,7 +168,7 @@ class Grid:
             for seat in self.seats:
                 seat.standing.may_go_on = True
         # With another seed those that run side by side are interleaved round by round.
-        rounds = 1 if self.machine.seed != 0 and len(self.seats) > 1 else self._look if are_all_here else SPIN
+        rounds = 1 if self.machine.mixes and len(self.seats) > 1 else self._look if are_all_here else SPIN
         self.queue = self.seats[::-1]
         self.fruitless += rounds
         self._go_through(rounds, are_all_here)

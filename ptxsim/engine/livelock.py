@@ -15,7 +15,8 @@ from ptxsim.machine.records import WarpRecord
 from ptxsim.machine.state import Machine
 
 OFTEN = 16
-DOUBTS = 16
+DOUBTS = 64  # looks in which those that have missed each other may meet
+LAST = 16  # of them, in which each part of the state comes back
 MUCH = 1 << 26  # bytes of global memory from which on it takes so many times as long until one is
 
 
@@ -29,7 +30,11 @@ class Livelock:
         # Global memory when the machine was last as it is kept, but for that; how often all has been so again since.
         self.memory: int | None = None
         self.times = 0
-        self.doubts = 0  # how many more looks it takes to be sure
+        # How many more looks it takes to be sure; what each part of the state has been since it is doubted; which parts have come back
+        # to that in the last looks.
+        self.doubts = 0
+        self.seen = set[tuple[int, int]]()
+        self.again = set[int]()
 
     def repeats(self, state: Callable[[], Iterable[bytes | np.ndarray]]) -> bool:
         """Whether the machine has been in this state: of the warps that run (`state_of`) and what they own, and of global memory."""
@@ -37,7 +42,7 @@ class Livelock:
         if self.machine.pending:
             return False
         if self.doubts:
-            return self._is_sure()
+            return self._is_sure([*map(_sum_of, state())])
         found = _sum(state())
         if found == self.kept:
             before, self.memory = self.memory, self._global()
@@ -48,14 +53,26 @@ class Livelock:
         return False
 
     def doubt(self) -> None:
-        """Turns have lengths by chance from now on: if global memory stays as it is at some looks even so, nobody changes anything."""
+        """Turns have lengths by chance from now on: if global memory stays as it is at some looks even so, and each part of the state comes back to what it was,
+        nobody changes anything. What counts on in registers or shared memory does not come back."""
         self.doubts, self.memory = DOUBTS, self._global()
+        self.seen.clear()
+        self.again.clear()
 
-    def _is_sure(self) -> bool:
-        self.doubts -= 1
+    def _is_sure(self, parts: list[int]) -> bool:
+        """By one more look."""
         if self._global() != self.memory:
             self.looks, self.next, self.kept, self.memory, self.times, self.doubts = 0, 1, None, None, 0, 0
-        return self.memory is not None and not self.doubts
+            return False
+        found = {*enumerate(parts)}
+        self.again.update(place for place, _ in found & self.seen)
+        self.seen |= found
+        self.doubts -= 1
+        is_sure = not self.doubts and len(self.again) == len(parts)
+        self.doubts = self.doubts or LAST
+        if self.doubts == LAST:
+            self.again.clear()
+        return is_sure
 
     def _global(self) -> int:
         memory = self.machine.memory
@@ -65,8 +82,12 @@ class Livelock:
 def _sum(parts: Iterable[bytes | np.ndarray]) -> int:
     found = 0
     for part in parts:
-        found = zlib.crc32(part.tobytes() if isinstance(part, np.ndarray) else part, found)
+        found = _sum_of(part, found)
     return found
+
+
+def _sum_of(part: bytes | np.ndarray, before: int = 0) -> int:
+    return zlib.crc32(part.tobytes() if isinstance(part, np.ndarray) else part, before)
 
 
 def state_of(warp: WarpRecord, registers: Iterable[np.ndarray]) -> Iterable[bytes | np.ndarray]:

@@ -92,9 +92,8 @@ class Machine:
         # Takes the next cluster that has not begun out of the launch; the index of its first CTA, or None.
         self.cancel_cluster: Callable[[], Shape | None] = lambda: None
         self.op_at: Callable[[int], Any]  # the program's operation at a site
-        self.draws = Draws.of_seed(
-            seed
-        )  # with seed 0 nothing is drawn, unless warps miss each other for ever (engine.grid)
+        # With seed 0 nothing is drawn, unless warps miss each other for ever (engine.grid).
+        self.draws = Draws.of_seed(seed)
         self.mixes = seed != 0  # whether chance decides who is when how far
         self.products: dict[int, Any] = {}  # what is known of the asynchronous products among them
         self.copies: Copies | None = None  # once there are some

@@ -10,6 +10,13 @@ def test_who_misses_a_lock_gets_it_in_the_end():
     assert not run.findings
 
 
+def test_who_gets_a_lock_late_and_works_for_long_is_not_stopped():
+    run = run_file(
+        ROOT / "tests/engine/lock_missed_before_long_work.ptx", options=Options(engine="compiled", checks="none")
+    )
+    assert not run.findings
+
+
 def test_who_holds_a_lock_for_ever_is_told_soon(engine):
     run = run_file(ROOT / "tests/cases/control/lock_never_freed.ptx", options=Options(engine=engine))
     assert [each.name for each in run.expected] == ["deadlock"]
