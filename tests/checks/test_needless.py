@@ -14,6 +14,8 @@ from tests.helpers import ROOT
         ("maximum_looked_up_as_unsigned", "error"),
         ("maximum_looked_up_for_more", "error"),
         ("float_maximum_added_to", "error"),
+        ("maximum_of_either_sign", "error"),
+        ("maximum_tried_once", "error"),
     ],
 )
 def test_only_what_goes_one_way_is_a_note(name, level, engine):

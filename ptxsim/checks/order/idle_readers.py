@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 
 import numpy as np
 
+from ptxsim.checks.order.cells import RACE_IN_GLOBAL
 from ptxsim.checks.order.problem import Problem
 from ptxsim.checks.order.unused import sinks
 from ptxsim.engine.program.operation import Program
@@ -22,11 +23,12 @@ _UNIT = 4  # bytes by which places are compared
 
 
 def of_idle_readers(program: Program, races: Collection[Problem], repeat: Repeat | None) -> set[tuple[int, int, int]]:
-    """The keys of those races of a load and a store in which every warp that loads what another one stores makes no use of it."""
+    """The keys of those races of a load and a store in which every warp that loads what another one stores makes no use of it. Of lanes of one
+    warp nothing is known so."""
     asked: dict[tuple[int, int, int], tuple[int, int, set[int]]] = {}
     for race in races:
         for load, store in ((race.site, race.other), (race.other, race.site)):
-            ends = sinks(program, program.ops[load]) if race.first.is_global else None
+            ends = sinks(program, program.ops[load]) if race.what == RACE_IN_GLOBAL else None
             if ends is not None and store in ends:
                 asked[race.key] = load, store, ends
     if not asked or repeat is None:

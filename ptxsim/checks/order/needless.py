@@ -21,13 +21,15 @@ _RISES = {"max": True, "min": False}
 
 def only_decides_need(program: Program, load: Op, update: Op) -> bool:
     """Whether what an ordinary load brings is only compared with what an atomic of its place would put there, and the atomic left out where it would
-    change nothing. All tests of the program that go to such atomics are looked at: they must go the same way."""
+    change nothing. All tests of the program that go to such atomics are looked at: they must go the same way, in numbers of one type."""
     if not is_ordinary(load, AccessKind.READ) or not _goes_one_way(update) or not at_one_place(program, load, update):
         return False
     updates = [op for op in program.ops if _goes_one_way(op) and at_one_place(program, load, op)]
+    if any(op.accesses[0].compares and not _comes_again(program, op) for op in updates):
+        return False  # where another one comes first, it puts nothing there
     looks = [op for op in program.ops if is_ordinary(op, AccessKind.READ) and at_one_place(program, load, op)]
     found = _found(program, [*looks, *updates])
-    rises = {_RISES.get(op.words["op"]) for op in updates} - {None}
+    rises = {(_RISES[op.words["op"]], op.words["type"]) for op in updates if op.words["op"] in _RISES}
     tests = [op for op in program.ops if op.family == "setp" and not found.isdisjoint(reads(op))]
     for op in program.ops:
         if found.isdisjoint(reads(op)) or op.family == "mov":
@@ -45,7 +47,7 @@ def only_decides_need(program: Program, load: Op, update: Op) -> bool:
         way = _way(program, test, found, looks, updates)
         if way is None:
             return False
-        rises.add(way)
+        rises.add((way, test.words["type"]))
     return len(rises) == 1 and any(not set(slots_of(test.sources)) <= found for test in tests)
 
 
@@ -87,8 +89,6 @@ def _way(program: Program, test: Op, found: set[int], looks: list[Op], updates: 
         return None
     if not all(same_values(program, value, _new(op)) for op in updates):
         return None
-    if any(op.words["op"] in _RISES and op.words["type"] != test.words["type"] for op in updates):
-        return None
     goes = _goes_on(program, test, [*looks, *updates])
     is_above = (word in _ABOVE) != is_turned
     return None if goes is None else is_above == goes
@@ -115,6 +115,12 @@ def _goes_on(program: Program, test: Op, asking: list[Op]) -> bool | None:
             return None
         return (go in branch.targets) != branch.guard[1]
     return None
+
+
+def _comes_again(program: Program, op: Op) -> bool:
+    """Whether an operation lies in a loop."""
+    number = next(number for number, block in enumerate(program.blocks) if op in block)
+    return any(number in _between(program, each, -1) for each in control_flow(program).successors[number])
 
 
 def _between(program: Program, first: int, end: int) -> set[int]:
