@@ -125,9 +125,8 @@ class NativeContext:
             self.record.calls = self._calls.record.address
         if not any(polls(self.program)):
             self.record.polls = 0
-        self._places = np.zeros(
-            (2, len(lengths_of(self.program))), np.int64
-        )  # of code: for parts of warps, for whole warps
+        # Of code: for parts of warps, for whole warps.
+        self._places = np.zeros((2, len(lengths_of(self.program))), np.int64)
         self.record.masked, self.record.full = (row.ctypes.data for row in self._places)
         self.record.strayed, self.record.garbage = machine.strayed.ctypes.data, machine.garbage
         self.record.allocations = len(memory.allocations)
@@ -275,7 +274,7 @@ class NativeContext:
             )
         code = self._codes[full] = self.library.kernel(self._wish(full), block, self.whole)
         self.slow_path[full].update(code.slow_path)
-        for number, address in code.places.items():
+        for number, address in [*code.places.items()]:  # other launches' threads add to them
             self._places[int(full), number] = address
 
     def _wish(self, full: bool) -> Wish:
