@@ -78,17 +78,20 @@ def test_a_match_takes_as_long_as_it_finds_values():
         assert 300 < all_lanes - one < 400  # 31 more of them
 
 
-def test_lanes_of_an_atomic_on_another_ctas_shared_memory_follow_each_other():
-    def added(rank: int) -> int:
-        body = f"""mov.u32 %r0, %tid.x; and.b32 %r1, %r0, 31; shl.b32 %r1, %r1, 2; mov.u32 %r2, cells; add.u32 %r2, %r2, %r1;
+def test_lanes_of_an_atomic_on_another_ctas_shared_memory_follow_each_other_but_on_words_of_a_sector():
+    """Measured: `f_red_*` and `f_atom_*` of tools/data/late."""
+
+    def added(rank: int, apart: int) -> int:
+        body = f"""mov.u32 %r0, %tid.x; and.b32 %r1, %r0, 31; mul.lo.u32 %r1, %r1, {apart}; mov.u32 %r2, cells; add.u32 %r2, %r2, %r1;
             mov.u32 %r5, %cluster_ctarank; xor.b32 %r5, %r5, {rank}; mapa.shared::cluster.u32 %r3, %r2, %r5;
             barrier.cluster.arrive; barrier.cluster.wait;
             {"red.shared::cluster.add.u32 [%r3], 1;" * 8}
             barrier.cluster.arrive; barrier.cluster.wait;"""
-        made = kernel(body, ".shared .b32 cells[32];")
+        made = kernel(body, ".shared .b32 cells[256];")
         return made.launch(2, 256, [np.zeros(64, np.uint32), 0], cluster=2, profile=True, checks="none").cycles.cycles
 
-    assert added(1) > added(0) + 8 * 8 * 32 * 2
+    assert added(1, 32) > added(0, 32) + 8 * 8 * 32 * 2
+    assert added(1, 4) - added(0, 4) < (added(1, 32) - added(0, 32)) / 3
 
 
 @pytest.mark.slow

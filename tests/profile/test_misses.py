@@ -47,7 +47,7 @@ def test_loads_wait_for_atomics_on_memory_of_the_cluster():
     turns = {}
     for name, body in {"loads": load, "both": 4 * add + load}.items():
         text = f"""{HEADER} .visible .entry k(.param .u64 place, .param .u32 n) .explicitcluster .reqnctapercluster 2 {{ .reg .b32 %r<9>; .reg .b64 %d<2>; .reg .pred %p;
-            .shared .b32 words[32]; ld.param.u64 %d0, [place]; ld.param.u32 %r0, [n]; mov.u32 %r1, %tid.x; mov.u32 %r2, words; shl.b32 %r4, %r1, 2; add.u32 %r2, %r2, %r4;
+            .shared .b32 words[256]; ld.param.u64 %d0, [place]; ld.param.u32 %r0, [n]; mov.u32 %r1, %tid.x; mov.u32 %r2, words; shl.b32 %r4, %r1, 5; add.u32 %r2, %r2, %r4;
             mov.u32 %r5, %cluster_ctarank; xor.b32 %r5, %r5, 1; mapa.shared::cluster.u32 %r3, %r2, %r5; barrier.cluster.arrive; barrier.cluster.wait;
             again: {body} add.s32 %r0, %r0, -1; setp.ne.s32 %p, %r0, 0; @%p bra again; st.global.u32 [%d0], %r1; barrier.cluster.arrive; barrier.cluster.wait; ret; }}"""
         cycles = []
