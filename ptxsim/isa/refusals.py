@@ -28,11 +28,13 @@ def unknown_instruction(opcode: str) -> Finding:
     words = opcode.split(".")
     given = dict.fromkeys(".".join(words[:count]) for count in (3, 2, 1))
     found = [(_similarity(word, other), other) for word in given if (other := nearest(word, registry.names()))]
-    close = max(found, key=lambda pair: pair[0])[1] if found else None
+    # Where names have the first word, as wgmma and mbarrier, the typing error is in a later one.
+    _, close = max(found, key=lambda pair: (pair[1].split(".")[0] == words[0], pair[0])) if found else (0.0, None)
     help_text = f"did you mean {close}?" if close else "see `ptxsim isa` for the names ptxsim knows"
     whole = ".".join([close, *words[close.count(".") + 1 :]]) if close else ""
     fixes = (instead(opcode, whole),) if close else ()
-    return Finding("unknown-instruction", f"no instruction is called {words[0]}", help=help_text, fixes=fixes)
+    called = ".".join(words[: close.count(".") + 1]) if close and close.split(".")[0] == words[0] else words[0]
+    return Finding("unknown-instruction", f"no instruction is called {called}", help=help_text, fixes=fixes)
 
 
 def refused(opcode: str, kind: str, why: str, target: Target, version: Version) -> Finding:

@@ -177,3 +177,17 @@ def test_what_is_suggested_is_legal():
             opcode = help_text[len("did you mean ") : -1]
             for finding in check(f"{BEFORE}{opcode} {statement.partition(' ')[2] or ';'}\nret; }}"):
                 assert finding.name == "operand-mismatch", f"{statement} suggests {opcode}: {finding.message}"
+
+
+@pytest.mark.parametrize(
+    "opcode, called, meant",
+    [
+        ("mbarrier.inti.b64", "mbarrier.inti", "mbarrier.init"),
+        ("wgmma.mma_asnyc.sync.aligned.m64n8k16.f32.f16.f16", "wgmma.mma_asnyc", "wgmma.mma_async"),
+        ("ldd.global.u32", "ldd", "ld"),
+        ("tcgen5.alloc", "tcgen5", "tcgen05.alloc"),
+    ],
+)
+def test_a_misspelt_name_is_told_as_far_as_it_is_none(opcode, called, meant):
+    (finding,) = check(f"{BEFORE}{opcode} %r1;\nret; }}")
+    assert finding.message == f"no instruction is called {called}" and finding.help == f"did you mean {meant}?"
