@@ -84,6 +84,20 @@ def test_a_factor_that_was_read_otherwise_is_named(expression):
     assert "that is the result" not in notes(wide_a + 1, wide_b.T)
 
 
+@pytest.mark.parametrize("type, taken", [("bf16", "f16"), ("f16", "bf16"), ("e5m2", "e4m3"), ("s8", "u8")])
+def test_factors_that_an_instruction_takes_for_another_type_are_named(type, taken):
+    a, b, _ = product(type)
+    other_a, other_b = (x.view(arrays.dtype_of(taken)).astype("f8") for x in (a, b))
+
+    def last_note(left, right):
+        return check("D == A @ B.T", A=a, B=b, D=(left @ right.T).astype("f4"))[0].notes[-1]
+
+    both = f"takes A, of {type}, as {taken} and B.T, of {type}, as {taken}: look at the types"
+    assert both in last_note(other_a, other_b)
+    assert f"takes A, of {type}, as {taken}: look" in last_note(other_a, b.astype("f8"))
+    assert f"takes B.T, of {type}, as {taken}: look" in last_note(a.astype("f8"), other_b)
+
+
 def test_a_tile_that_is_stored_with_one_swizzle_and_read_with_another_is_named():
     a, b = arrays.ints((32, 64), "f16", 3), arrays.ints((16, 64), "f16", 4)
 

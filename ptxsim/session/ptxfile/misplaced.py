@@ -9,6 +9,7 @@ from itertools import chain, combinations, permutations, product
 from typing import TYPE_CHECKING, Any
 
 from ptxsim.session.ptxfile.expressions import evaluate
+from ptxsim.session.ptxfile.retyped import retyped
 from ptxsim.session.ptxfile.steps import stepped
 from ptxsim.session.ptxfile.swizzled import swizzled, swizzled_result, swizzled_whole
 from ptxsim.session.ptxfile.values import Value, narrow, widen
@@ -136,13 +137,14 @@ def misread(tree: ast.expr, names: Mapping[str, Any], got: Value, equal: Equal) 
     node = next((n for n in ast.walk(tree) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.MatMult)), None)
     if node is None or got.dtype is None:
         return None
-    left, right = (np.asarray(evaluate(side, names).data) for side in (node.left, node.right))
+    sides = evaluate(node.left, names), evaluate(node.right, names)
+    left, right = (np.asarray(side.data) for side in sides)
     if left.ndim != 2 or right.ndim != 2 or left.shape[0] * right.size > _MOST:
         return None
     texts = ast.unparse(node.left), ast.unparse(node.right)
     stored, changed = np.asarray(got.data), _with_names(tree, node)
     for factors, hint in chain(
-        _readings(left, right, texts), stepped(left, right, texts), swizzled(left, right, texts)
+        retyped(*sides, texts), _readings(left, right, texts), stepped(left, right, texts), swizzled(left, right, texts)
     ):
         result = np.asarray(evaluate(changed, {**names, **dict(zip(_TRIED, factors))}).data)
         if result.shape == stored.shape and equal(stored, widen(narrow(result, got.dtype))).all():
