@@ -42,9 +42,9 @@ def look_at(machine: Machine, table: MBarrierTable, barrier: MBarrierRecord) -> 
 
 def settle(machine: Machine) -> None:
     """The grid is over: report the phases that nobody has waited for, but where others have waited for those of the same mbarrier. A CTA without
-    work leaves a ring as it began."""
+    work leaves a ring as it began. Where the grid has ended early, others might still have waited."""
     for offset, finding in machine.unasked:
-        if offset not in machine.asked:
+        if offset not in machine.asked and machine.stopped_at is None:
             machine.add_finding(finding)
     machine.unasked.clear()
 

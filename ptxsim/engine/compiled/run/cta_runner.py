@@ -20,7 +20,7 @@ from ptxsim.engine.compiled.run import threads
 from ptxsim.engine.compiled.run.cluster_memory import ClusterMemory
 from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.engine.compiled.runtime.abi import HEADER_BYTES
-from ptxsim.engine.compiled.runtime.clusters import begin, point_at
+from ptxsim.engine.compiled.runtime.clusters import ASKED, begin, point_at
 from ptxsim.engine.compiled.runtime.scheduler import LEFT
 from ptxsim.engine.grid import SPIN
 from ptxsim.engine.interpreter import fault_finding
@@ -254,6 +254,8 @@ class NativeCluster(ClusterMemory):
         """The cluster has ended."""
         for cta in self.ctas:
             look_over(self.machine, cta)
+        for place, offset in enumerate(sorted(self.machine.asked)[:ASKED]):
+            self.clusters.asked[place], self.clusters.asked_count = offset, place + 1
 
     def warp(self) -> Warp:
         """The one whose turn it is."""

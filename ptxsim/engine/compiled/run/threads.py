@@ -99,7 +99,7 @@ class Threads:
         streams = self._streams()
         if streams is None or machine.findings:
             return False
-        done = grid.done
+        done, unasked = grid.done, len(machine.unasked)
         before = machine.before if machine.before is not None and done == 0 else memory.copy()
         failed: list[BaseException | None] = []
         executed = [machine.warp_instructions] + [0] * self.jobs  # warp instructions, before and by thread
@@ -135,14 +135,16 @@ class Threads:
             except BaseException:  # Ctrl-C: the threads end before the launch does
                 failed.append(None)
                 raise
-        is_right = not failed and (machine.stream is None or machine.stream.take(streams))
+        # What is told of several CTAs is told of the first one.
+        is_settled = all(offset in machine.asked for offset, _ in machine.unasked)
+        is_right = not failed and is_settled and (machine.stream is None or machine.stream.take(streams))
         for stream in streams:
             for observer in stream.observers:
                 observer.release()
             stream.end()
         if not is_right:
             memory.take(before)
-            machine.unasked.clear()
+            del machine.unasked[unasked:]
             grid.done = done
             return False
         machine.warp_instructions = sum(executed)

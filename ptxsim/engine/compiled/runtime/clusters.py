@@ -16,10 +16,11 @@ from ptxsim.jit.record import I32, I64, Record, record
 from ptxsim.lanes import LANES
 from ptxsim.machine.mbarrier_state import is_left_over
 from ptxsim.machine.places import coordinates
-from ptxsim.machine.records import CtaRecord, MBarrierTable, WarpRecord
+from ptxsim.machine.records import CtaRecord, MBarrierRecord, MBarrierTable, WarpRecord
 from ptxsim.machine.warpgroup import WARPS, WarpgroupRecord
 
 PLACES = ("ctaid.x", "ctaid.y", "ctaid.z", "clusterid.x", "clusterid.y", "clusterid.z", "smid")
+ASKED = 64  # mbarriers that are told apart without Python
 FORGOTTEN = WarpgroupRecord.offsets()["warps"]  # bytes of it that hold products
 
 
@@ -39,6 +40,8 @@ class Clusters(Record):
     end: I64  # the one from which on none follows without Python
     has_begun: I32  # whether the one that is here has had its first round
     looks: I32  # whether mbarriers are looked over where a cluster ends
+    asked: Annotated[MutableSequence[int], I32, ASKED]  # offsets of mbarriers of which Python knows that a CTA has asked them
+    asked_count: I32
     grid: Annotated[MutableSequence[int], I64, 3]  # CTAs
     cluster: Annotated[MutableSequence[int], I64, 3]
     multiprocessors: I64
@@ -63,7 +66,7 @@ def clusters(context: Context) -> I32:
         status = rounds(context)
         if status != Outcome.ENDED or series.at + 1 >= series.end or context.count > context.end_count:
             return status
-        if series.looks != 0 and leaves_phases(series):
+        if series.looks != 0 and is_to_be_looked_over(series):
             return status
         series.at += 1
         begin(context, series)
@@ -159,15 +162,24 @@ def begin_objects(cta: CtaRecord, warps: int) -> None:
             fill_bytes(address_of(groups[group]), 0, FORGOTTEN)
 
 
-def leaves_phases(series: Clusters) -> bool:
-    """Whether the cluster leaves phases of mbarriers that have begun and are not over: Python says which."""
+def is_to_be_looked_over(series: Clusters) -> bool:
+    """Whether the cluster leaves phases of mbarriers that have begun and are not over, or has asked mbarriers that none has asked before: Python says which."""
     cta = view(series.ctas, CtaRecord, 1)[0]
     while True:
         if cta.mbarriers != 0:
             table = view(cta.mbarriers, MBarrierTable, 1)[0]
             for number in range(table.used):
-                if is_left_over(table.all[number]):
+                if is_left_over(table.all[number]) or is_news(series, table.all[number]):
                     return True
         if cta.next == 0:
             return False
         cta = view(cta.next, CtaRecord, 1)[0]
+
+
+def is_news(series: Clusters, barrier: MBarrierRecord) -> bool:
+    """Whether an mbarrier has been asked, which Python does not know of those at its place."""
+    is_known = barrier.asked == 0
+    for number in range(series.asked_count):
+        if series.asked[number] == barrier.offset:
+            is_known = True
+    return not is_known
