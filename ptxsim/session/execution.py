@@ -108,15 +108,16 @@ def execute(
 
 @dataclass
 class _Again:
-    """Runs a launch once more, on memory as it was before the first time."""
+    """Runs a launch once more, on memory as it was before the first time. seed: None is the launch's."""
 
     launch: Launch
     start: Hook | None
     before: GlobalMemory | None = None
+    seed: int | None = None
 
     def __call__(self, observer: Observer) -> None:
         assert self.before is not None
-        self.launch.run_grid([observer], memory=self.before.copy(), start=self.start)
+        self.launch.run_grid([observer], memory=self.before.copy(), start=self.start, seed=self.seed)
 
 
 def _found(program: Program, checkers: Sequence[Checker], machine: Machine) -> list[Finding]:
@@ -142,7 +143,8 @@ def _look(
 ) -> tuple[Machine, list[Finding]]:
     """A pass on another schedule, with checkers of its own if it is judged, and all that they find. There may be many, so native code is wanted."""
     with launch.exchanging(one.exchange):
-        checkers = _checkers(launch, shared_is_set, None, _Again(launch, start, before)) if one.is_judged else []
+        again = _Again(launch, start, before, one.seed)
+        checkers = _checkers(launch, shared_is_set, None, again) if one.is_judged else []
         machine = launch.run_grid(
             [*checkers, *one.observers], memory=before.copy(), start=start, limits=limits, seed=one.seed, natively=True
         )

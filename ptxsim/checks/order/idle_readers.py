@@ -64,7 +64,7 @@ class _Accesses(Observer):
             each, warp, unit, last = each[on], warp[on], unit[on] + 1, last[on]
 
     def are_idle(self, load: int, store: int, ends: Iterable[int]) -> bool:
-        """Whether no warp executes one of some stores that loads what another one stores."""
+        """Whether no warp executes one of some stores that loads what another one stores, of those that are seen here to do that."""
         if self.count > _MOST:
             return False
         rows = np.concatenate(self.rows) if self.rows else np.zeros((0, 3), np.int64)
@@ -76,4 +76,4 @@ class _Accesses(Observer):
         at = np.minimum(np.searchsorted(units, read[:, 1]), max(len(units) - 1, 0))
         meets = (units[at] == read[:, 1]) & (writer[at] != read[:, 0]) if len(units) else np.zeros(len(read), bool)
         users = np.unique(rows[np.isin(rows[:, 0], [*ends]), 1])
-        return not np.isin(read[meets, 0], users).any()
+        return bool(meets.any()) and not np.isin(read[meets, 0], users).any()
