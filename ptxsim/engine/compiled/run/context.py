@@ -98,6 +98,7 @@ class NativeContext:
         self._wishes: dict[bool, Wish] = {}
         # Whether code is put off, so that Python gives the turns, and whether a block is left to it for that.
         self.test, self.puts_off, self.waits = test, False, False
+        self.has_waited = False  # one has been
         self.whole = test is None  # whether code is made of all blocks at once
         self._has_failed = False  # the test
         self.callbacks = Callbacks()
@@ -204,6 +205,7 @@ class NativeContext:
     def _want_code(self, full: int, block: int) -> None:
         """Called from native code that is to run where there is none. Then the interpreter executes the block."""
         self.waits = self._can_wait(bool(full), block)
+        self.has_waited |= self.waits
         if not self.waits:
             self._have(bool(full), block)
 
@@ -213,6 +215,7 @@ class NativeContext:
         if self.puts_off and not self._has_failed:
             self.puts_off = self._can_wait(full, block) or self._fails()
         self.waits = self.puts_off
+        self.has_waited |= self.waits
         return self.puts_off
 
     def _fails(self) -> bool:

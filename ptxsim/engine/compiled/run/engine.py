@@ -24,6 +24,7 @@ from ptxsim.engine.interpreter import Interpreter
 from ptxsim.engine.program.call_paths import calls_of
 from ptxsim.engine.program.operation import Op, Program, fact, families
 from ptxsim.engine.splits import NONE
+from ptxsim.isa.facts import Mechanism
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.cta import Register, Warp
 from ptxsim.machine.fault import Converge
@@ -200,7 +201,8 @@ class CompiledEngine:
         if site != NOWHERE:
             split.block, split.op = places_of(self.program)[site]
             machine.warp_instructions += split.op
-            machine.slow_path[site, UNUSUAL] += 1
+            if not (self.native.has_waited and _is_of_products(self.program.ops[site])):
+                machine.slow_path[site, UNUSUAL] += 1
         block, start, before = self.program.blocks[split.block], split.op, machine.warp_instructions
         if site == NOWHERE and start == 0 and block and not self.native.waits:
             in_flight = self._touches(split.block, warp.in_flight)
@@ -248,3 +250,10 @@ class CompiledEngine:
 def places_of(program: Program) -> dict[int, tuple[int, int]]:
     """Block, and index in it, of every operation by its site."""
     return {op.site: (b, i) for b, block in enumerate(program.blocks) for i, op in enumerate(block)}
+
+
+def _is_of_products(op: Op) -> bool:
+    """Whether an instruction is of products of a warpgroup: where a CTA has begun in the interpreter since there was no code yet, all of them
+    are left to it until the CTA ends."""
+    meeting = op.synchronises
+    return Mechanism.PRODUCT_GROUP in (op.completes_by, meeting.mechanism if meeting else None)
