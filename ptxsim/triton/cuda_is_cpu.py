@@ -162,8 +162,9 @@ def answers(target: Target) -> dict[str, Any]:
         "manual_seed_all": generator.manual_seed, "initial_seed": generator.initial_seed, "seed": generator.seed, "seed_all": generator.seed,
         "default_generators": (generator,), "can_device_access_peer": lambda device, peer: False, "ipc_collect": lambda: None, "Stream": Stream, "current_stream": lambda device=None: Stream(),
         "default_stream": lambda device=None: Stream(), "stream": _on_stream, "set_stream": lambda stream: None, "device": _on_stream, "Event": _event,
-        "get_rng_state": lambda device=None: torch.get_rng_state(), "nvtx": NVTX,
-        "set_rng_state": lambda state, device=None: torch.set_rng_state(state),
+        "get_rng_state": lambda device=None: generator.get_all(), "get_rng_state_all": lambda: [generator.get_all()],
+        "set_rng_state": lambda state, device=None: generator.set_all(state), "set_rng_state_all": lambda states: generator.set_all(states[0]),
+        "nvtx": NVTX,
     }  # fmt: skip
 
 

@@ -43,3 +43,13 @@ class Philox:
     def set_state(self, state: torch.Tensor) -> None:
         """Raises struct.error for what is none of such a generator."""
         self._seed, self._offset = _STATE.unpack(bytes(state.tolist()))
+
+    def get_all(self) -> torch.Tensor:
+        """Its state and, after it, that of the generator from which torch draws: what torch.cuda.get_rng_state gives."""
+        return torch.cat([self.get_state(), torch.get_rng_state()])
+
+    def set_all(self, state: torch.Tensor) -> None:
+        """Both as `get_all` gave them; of a real device's state there is but the first. Raises struct.error for what is neither."""
+        self.set_state(state[: _STATE.size])
+        if len(state) > _STATE.size:
+            torch.set_rng_state(state[_STATE.size :].clone())  # aligned

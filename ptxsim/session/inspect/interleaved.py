@@ -105,7 +105,7 @@ def schedules(program: Program, steps: int, may_be_late: bool = True) -> Iterato
 
 
 @dataclass(slots=True)
-class Standing(Schedule):
+class StandsStill(Schedule):
     """A warp stands still on it."""
 
     def is_so(self, again: Callable[[Schedule], object]) -> bool:
@@ -130,7 +130,7 @@ def _standing(program: Program, steps: int) -> Iterator[Schedule]:
     for (seed, from_last), block in product(ORDERS, meeting_blocks(program)):
         if (seed, block) not in never:
             held = Held(block, from_last, steps + PATIENCE)
-            yield Standing(seed, held)
+            yield StandsStill(seed, held)
             if held.warp is None:
                 never.add((seed, block))
 

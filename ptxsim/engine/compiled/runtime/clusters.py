@@ -40,7 +40,7 @@ class Clusters(Record):
     end: I64  # the one from which on none follows without Python
     has_begun: I32  # whether the one that is here has had its first round
     looks: I32  # whether mbarriers are looked over where a cluster ends
-    asked: Annotated[MutableSequence[int], I32, ASKED]  # offsets of mbarriers of which Python knows that a CTA has asked them
+    asked: Annotated[MutableSequence[int], I32, ASKED]  # offsets of mbarriers that a CTA has asked, as Python knows
     asked_count: I32
     grid: Annotated[MutableSequence[int], I64, 3]  # CTAs
     cluster: Annotated[MutableSequence[int], I64, 3]
