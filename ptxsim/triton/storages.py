@@ -56,8 +56,8 @@ class Placed:
 
     def have(self, hosts: Iterable[int]) -> None:
         """Take storages whose addresses the program has as they lie in device memory."""
-        new = [host for host in hosts if host not in self.places]
-        self.held += self.storages.hold(new).values()
+        new = self.storages.hold([host for host in hosts if host not in self.places])
+        self.held += new.values()
         self.places |= {host: self.storages.kept[host][1] for host in new}
 
     def address(self, value: Any, name: str) -> int:

@@ -87,6 +87,14 @@ def test_tensors_whose_addresses_the_program_has_live_until_a_launch_is_over():
     assert storage.expired()
 
 
+def test_a_tensor_that_is_gone_before_a_launch_begins_is_not_copied_back():
+    storages = Storages(Device("sm_90"))
+    with storages.placed() as placed:
+        address = storages.keep(torch.arange(100.0))  # as an object may that makes a tensor to say where it lies
+        placed.have(storages.kept)
+        assert address not in {place.address for place in placed.places.values()}
+
+
 class Pointer:
     """What Triton takes for a pointer, as libraries have it for views that torch has not."""
 
