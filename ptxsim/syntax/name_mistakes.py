@@ -11,6 +11,7 @@ from ptxsim.syntax import ast
 from ptxsim.syntax.ast import Node, Variable
 from ptxsim.syntax.registers import DIGITS, Registers
 
+MOST_KNOWN = 6  # names that a help lists
 _FAMILY_MEMBER = re.compile(r"(.*?)(0|[1-9][0-9]*)\Z", re.DOTALL)
 
 
@@ -40,7 +41,7 @@ def find_redefinitions(module: ast.Module) -> list[Finding]:
 
 
 def suggest(name: str, known: list[str], registers: Registers, is_label: bool = False) -> tuple[str, tuple[Fix, ...]]:
-    """How an undeclared name may have been meant: a member of a longer family, a similar name, a new register or label."""
+    """How an undeclared name may have been meant (`known`: the function's parameters first): a member of a longer family, a similar name, a new register or label."""
     member = _FAMILY_MEMBER.match(name)
     for declaration in registers.declarations:
         if declaration.count is not None and declaration.name[-1] in DIGITS and name.startswith(declaration.name):
@@ -59,7 +60,10 @@ def suggest(name: str, known: list[str], registers: Registers, is_label: bool = 
         return f"did you mean `{close}`?", (instead(name, close),)
     if is_label:
         return f"write `{name}:` where it should go", ()
-    return f"declare it before its first use, for example `.reg .b32 {name};`", (declared(name),)
+    alike = [] if name.startswith("%") else [other for other in known if not other.startswith("%")]
+    listed = ", ".join(alike[:MOST_KNOWN]) + ", ..." * (len(alike) > MOST_KNOWN)
+    known_first = f"known: {listed}; else " if alike else ""
+    return f"{known_first}declare it before its first use, for example `.reg .b32 {name};`", (declared(name),)
 
 
 def declared(name: str) -> Fix:

@@ -56,6 +56,17 @@ def test_results_are_those_of_registers_that_hold_zero():
     assert reported(body, "compiled", checks="none")[0] == set()
 
 
+def test_an_address_that_nobody_has_written_is_told_beside_the_fault(engine):
+    text = (
+        HEAD.replace(".reg .b64 %rd<2>", ".reg .b64 %rd<3>")
+        + "ld.global.u32 %r2, [%rd2]; st.global.u32 [%rd1], %r2;"
+        + TAIL
+    )
+    result = run_text("// ptxsim: launch block=32\n// ptxsim: arg D = zeros(32):u32\n" + text, engine=engine)
+    assert names(result.findings) == ["out-of-bounds", "uninitialized-read"]
+    assert "%rd2" in result.findings[1].message
+
+
 PRODUCT = SAMPLES / "wgmma_m64n64k16.ptx"
 
 

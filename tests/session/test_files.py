@@ -107,6 +107,11 @@ def test_an_argument_in_the_place_of_another_is_refused():
     assert (finding.line, finding.help) == (2, "give them in the order of the parameters: out, in, n")
 
 
+def test_a_parameter_that_is_none_names_those_that_are():
+    (finding,) = run_text(LAUNCH + ARGUMENTS + KERNEL.replace("[n]", "[zzz]")).findings
+    assert finding.help is not None and finding.help.startswith("known: out, in, n, twice; else declare it")
+
+
 def test_a_value_of_an_option_has_no_place_in_the_file():
     (finding,) = run_text(LAUNCH + ARGUMENTS + KERNEL, arguments={"in": "nowhere.npy:s32"}).findings
     assert finding.line == 0 and "nowhere.npy" in finding.message

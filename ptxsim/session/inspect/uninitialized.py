@@ -131,8 +131,18 @@ def _limits(first: Machine) -> Limits:
 
 
 def _differs(other: Machine, first: Machine) -> bool:
-    """Whether a repetition has left something else in global memory, or has ended elsewhere."""
-    return first.stopped_at != other.stopped_at or not other.memory.equals(first.memory)
+    """Whether a repetition has left something else in global memory, or has ended elsewhere or with another address."""
+    return (
+        first.stopped_at != other.stopped_at
+        or _why_stopped(first) != _why_stopped(other)
+        or not other.memory.equals(first.memory)
+    )
+
+
+def _why_stopped(machine: Machine) -> set[str]:
+    """What is said of the end of a run that has not come to its own."""
+    at = machine.stopped_at
+    return {finding.message for finding in machine.findings.values() if at is not None and finding.line == at}
 
 
 def _settled(finding: Finding, is_seen: bool) -> Finding:
