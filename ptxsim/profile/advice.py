@@ -19,6 +19,7 @@ _HINTS = {
     "imc_miss": "waits for constants: read parameters early",
     "not_selected": "enough warps are ready: the SM issues as fast as it can",
 }
+COPIED = "waits for what copies bring: begin them earlier, with more stages under way"
 BUSY = 0.6  # share of the time from which a unit is what others wait for
 
 
@@ -33,6 +34,8 @@ def suggestions(result: Cycles, most: int = 3) -> list[str]:
         where = f" (most at line {line.line})" if line is not None else ""
         hint = _HINTS.get(reason, "see the table by line")
         busy = result.pipes.get("tensor", 0.0)
+        if reason == "long_scoreboard" and result.memory.get("bulk_bytes") and not result.memory.get("l1_sectors"):
+            hint = COPIED
         if reason == "long_scoreboard" and result.bound_by == "tensor" and busy > BUSY:
             hint = f"waits for the tensor core, which is busy {busy:.0%} of the time"
         found.append(f"{waited / total:.0%} of the waiting is {reason}{where}: {hint}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -164,3 +166,13 @@ def test_moves_take_half_a_cycle_for_each_register():
     assert cycles.pipes["tensor"] * int(cycles) == pytest.approx(
         2 * 48
     )  # 64 columns: two products wait for shared memory
+
+
+def test_products_of_a_warpgroup_hold_the_tensor_core_and_wait_for_copies():
+    """A ring of two stages: 16 products of 64x64x16, whose operands are all from shared memory, take 32 cycles each."""
+    result = run_file(Path(__file__).with_name("ring_of_two.ptx"), options=Options(profile=1))
+    assert result.passed and result.run is not None
+    cycles = result.run.cycles
+    assert cycles.pipes["tensor"] * int(cycles) == pytest.approx(16 * 32)
+    (hint,) = [hint for hint in cycles.suggestions if "long_scoreboard" in hint]
+    assert "what copies bring" in hint

@@ -158,6 +158,7 @@ def product(m: Machine, s: int, w: int, i: int, now: float) -> None:
     """Products of a warpgroup follow each other in the tensor core."""
     begin = max(now, m.pipes[s, Pipe.TENSOR])
     m.pipes[s, Pipe.TENSOR] = begin + m.ops[i].cost
+    m.busy[Pipe.TENSOR] += m.ops[i].cost
     work(m, SHARED_UNITS + Pipe.TENSOR, s, begin, m.pipes[s, Pipe.TENSOR])
     m.groups[Async.PRODUCTS, w].last = m.pipes[s, Pipe.TENSOR] + PRODUCT_DRAIN
 
