@@ -49,10 +49,15 @@ def command(name: str | None) -> int:
 def _meant(name: str) -> str:
     """What may be asked for: what begins so, else the finding that has most of its words in name and title, else nearly that name."""
     from ptxsim.diagnostic import BY_CODE, KINDS
+    from ptxsim.instructions import load_families
+    from ptxsim.isa import registry
     from ptxsim.spelling import did_you_mean
 
     if begun := [word for word in (*KINDS, *BY_CODE) if word.lower().startswith(name.lower())]:
         return f"these begin so: {', '.join(begun)}"
+    load_families()
+    if name.split(".")[0] in {known.split(".")[0] for known in registry.names()}:
+        return f"forms of an instruction: ptxsim isa {name}"
     words = set(name.lower().replace("_", "-").split("-"))
     count = {
         kind.name: len(words & set(f"{kind.name} {kind.title}".replace("-", " ").split())) for kind in KINDS.values()

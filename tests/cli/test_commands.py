@@ -59,6 +59,7 @@ def test_exit_codes(kernel, tmp_path):
         (["explain", "mbarrier-parity"], "did you mean mbarrier-phase?"),
         (["explain", "race"], "these begin so: race-warp, race-shared, race-global"),
         (["explain", "PTX43"], "PTX430"),
+        (["explain", "ld.shared"], "forms of an instruction: ptxsim isa ld.shared"),
         (["desc", "strt=1"], "did you mean start?"),
         (["desc", "zebra"], "no 64-bit number"),
         (["desc", "0x1ffffffffffffffff"], "no 64-bit number"),
