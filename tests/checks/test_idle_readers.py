@@ -7,10 +7,11 @@ from tests.helpers import ROOT
 
 
 @pytest.mark.parametrize(
-    "name, level", [("replicas_read", "note"), ("racy_replicas_store", "error"), ("racy_replicas_at_times", "error")]
+    "name, level",
+    [("order/replicas_read", "note"), ("order/racy_replicas_store", "error"), ("races/replicas_at_times", "error")],
 )
 def test_a_race_that_no_result_shows_is_a_note(name, level, engine):
-    run = run_file(ROOT / f"tests/cases/order/{name}.ptx", options=Options(engine=engine))
+    run = run_file(ROOT / f"tests/cases/{name}.ptx", options=Options(engine=engine))
     found = [each for each in (*run.findings, *run.expected) if each.name == "race-global"]
     assert [each.level for each in found] == [level]
 

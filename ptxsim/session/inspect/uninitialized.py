@@ -140,9 +140,11 @@ def _differs(other: Machine, first: Machine) -> bool:
 
 
 def _why_stopped(machine: Machine) -> set[str]:
-    """What is said of the end of a run that has not come to its own."""
-    at = machine.stopped_at
-    return {finding.message for finding in machine.findings.values() if at is not None and finding.line == at}
+    """What is said of the end of a run that has not come to its own; where it was cut off is no part of that."""
+    found = [
+        each for each in machine.findings.values() if machine.stopped_at is not None and each.name != "limit-reached"
+    ]
+    return {finding.message for finding in found if finding.line == machine.stopped_at}
 
 
 def _settled(finding: Finding, is_seen: bool) -> Finding:
