@@ -29,7 +29,8 @@ def text_of(name: str) -> str:
     return (ROOT / "tests" / name).read_text()
 
 
-# Files that are whole tests: cases, samples, and of the kernels beside tests those that say what to expect.
+# Files that are whole tests: cases, samples, and of the kernels beside tests those that say what to expect;
+# what takes the interpreter long lies in a folder `long`, and is none of them.
 FILES = sorted(
     [*SAMPLES.rglob("*.ptx"), *CASES.rglob("*.ptx")]
     + [path for path in (ROOT / "tests").glob("*/*.ptx") if "// ptxsim: expect" in path.read_text()]

@@ -6,13 +6,15 @@ from tests.helpers import ROOT
 
 def test_who_misses_a_lock_gets_it_in_the_end():
     # One engine: it is long until the machine comes back to a state of before.
-    run = run_file(ROOT / "tests/engine/lock_missed_in_turn.ptx", options=Options(engine="compiled", checks="none"))
+    run = run_file(
+        ROOT / "tests/engine/long/lock_missed_in_turn.ptx", options=Options(engine="compiled", checks="none")
+    )
     assert not run.findings
 
 
 def test_who_gets_a_lock_late_and_works_for_long_is_not_stopped():
     run = run_file(
-        ROOT / "tests/engine/lock_missed_before_long_work.ptx", options=Options(engine="compiled", checks="none")
+        ROOT / "tests/engine/long/lock_missed_before_long_work.ptx", options=Options(engine="compiled", checks="none")
     )
     assert not run.findings
 

@@ -8,7 +8,8 @@ from tests.helpers import ROOT
 
 def said(jobs):
     run = run_file(
-        ROOT / "tests/machine/phases_nobody_waits_for.ptx", options=Options(engine="compiled", checks="all", jobs=jobs)
+        ROOT / "tests/machine/long/phases_nobody_waits_for.ptx",
+        options=Options(engine="compiled", checks="all", jobs=jobs),
     )
     return [(each.name, each.count, each.notes) for each in run.expected]
 
