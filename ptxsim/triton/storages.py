@@ -190,10 +190,10 @@ class Storages:
             self.need(*self.kept)
         for host in [host for host, (storage, _) in self.kept.items() if storage.expired()]:
             self.device.memory.free(self.kept.pop(host)[1].allocation)
-        for _, place in self.kept.values():
-            self._on_device(place)[:] = place.host
         placed = Placed(self, is_read=is_read)
         placed.have(self.kept)
+        for place in placed.places.values():
+            self._on_device(place)[:] = place.host
         try:
             yield placed
         finally:

@@ -21,6 +21,7 @@ _TARGET = re.compile(r"\(([^()]+)\)")
 _USED = re.compile(r"Used (\d+) registers")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _SHARED = re.compile(r"(\d+) bytes smem")
+NO_PRODUCTS = ("IMAD.MOV", "IMAD.IADD", "IMAD.SHL")  # the multiplier as it copies, adds and shifts
 
 
 @dataclass(slots=True)
@@ -43,6 +44,11 @@ class Instruction:
     def base(self) -> str:
         """The opcode without modifiers."""
         return self.name.split(".", 1)[0]
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether it is a product of integers; that by one only adds."""
+        return self.base == "IMAD" and not self.name.startswith(NO_PRODUCTS) and ", 0x1, " not in self.operands
 
     def control(self, word: int) -> None:
         """Take the control bits from the upper word."""

@@ -331,7 +331,7 @@ class Matching:
             here = [i for i in block.instructions if self.ptx(i) == number]
             counts = Counter(self.site(i) for i in here)
             # A product with a sum, with carries or of double width, may be one instruction or several: there are as many as products.
-            products = Counter(self.site(i) for i in here if multiplies(i))
+            products = Counter(self.site(i) for i in here if i.multiplies)
             for site in products:
                 counts[site] = products[site] if self.sizes[site] == 1 else counts[site]
             said = Counter(
@@ -377,14 +377,6 @@ class Matching:
     def _always(self, number: int, first: int) -> bool:
         """Whether a PTX block runs whenever `first` has."""
         return number == first or number in self.graph.postdominators[first]
-
-
-NO_PRODUCTS = ("IMAD.MOV", "IMAD.IADD", "IMAD.SHL")  # the multiplier as it copies, adds and shifts
-
-
-def multiplies(i: Instruction) -> bool:
-    """Whether a machine instruction is a product of integers; that by one only adds."""
-    return i.base == "IMAD" and not i.name.startswith(NO_PRODUCTS) and ", 0x1, " not in i.operands
 
 
 def vector_bytes(op: Op) -> int:
