@@ -8,12 +8,16 @@ from ptxsim.profile.lowering.machine_code import Kind, MachineProgram
 from ptxsim.profile.lowering.regions import merged
 
 HEADER = ".version 8.4\n.target sm_90a\n.address_size 64\n"
+PARAMETERS = ".param .u64 place, .param .u32 n"
 
 
-def kernel(body: str, registers: str = "", parameters: str = ".param .u64 place, .param .u32 n", before: str = ""):
+def kernel(
+    body: str, registers: str = "", parameters: str = PARAMETERS, before: str = "", target: str = "sm_90a"
+):  # fmt: skip
     """The kernel k with these statements, after the declarations `before`; %r0..63, %f0..63, %d0..63 (64 bits) and %p0..7 are declared."""
+    header = HEADER.replace("sm_90a", target)
     text = (
-        f"{HEADER}{before}\n.visible .entry k({parameters}) {{ .reg .b32 %r<64>; .reg .f32 %f<64>; .reg .b64 %d<64>; .reg .pred %p<8>; "
+        f"{header}{before}\n.visible .entry k({parameters}) {{ .reg .b32 %r<64>; .reg .f32 %f<64>; .reg .b64 %d<64>; .reg .pred %p<8>; "
         f"{registers}\n{body}\nret; }}"
     )
     return ptxsim.Module.from_text(text).kernel("k")

@@ -7,8 +7,9 @@ import pytest
 import ptxsim
 from ptxsim.profile.lowering import lower
 from ptxsim.profile.lowering.machine_code import Kind, MachineOp
+from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.lowering.schedule import dependences
-from tests.profile.kernels import lowered, units
+from tests.profile.kernels import kernel, lowered, units
 
 IDS = "mov.u32 %r0, %tid.x; ld.param.u64 %d0, [place]; "
 STORE = "st.global.u32 [%d0], %r9;"
@@ -393,3 +394,12 @@ def test_words_of_a_variable_by_its_name_are_read_at_once(place, accesses):
     stores = "".join(f"st.global.f32 [%d0+{128 * k}], %f{k};" for k in range(8))
     machine = lowered(f"ld.param.u64 %d0, [place]; {loads} {stores}", before=".shared .align 16 .b8 row[64];")
     assert units(machine).count("shared") == accesses
+
+
+def test_a_variable_at_address_zero_has_a_name_too():
+    """Before sm_80 nothing of shared memory is the system's: the first variable lies at 0."""
+    loads = "".join(f"ld.shared.f32 %f{k}, [row+{4 * k}];" for k in range(4))
+    stores = "".join(f"st.global.f32 [%d0+{128 * k}], %f{k};" for k in range(4))
+    body = f"ld.param.u64 %d0, [place]; {loads} {stores}"
+    program = kernel(body, before=".shared .align 16 .b8 row[16];", target="sm_75").program("sm_75")
+    assert units(lower.lower(merged(program), "sm_75")).count("shared") == 1

@@ -97,9 +97,12 @@ def _merge(alignment: Alignment, ops: list[MachineOp], run: Sequence[int]) -> se
         source = alignment.program.ops[ops[i].site]
         address = source.sources[0]
         assert isinstance(address, Address)
-        named = address.base.value if isinstance(address.base, SharedAddress) else 0
-        base = NAMED if named else alignment.flow.value(source, 0)
-        by_base.setdefault((base, _width(alignment.program, ops[i])), {}).setdefault(named + address.offset, i)
+        base, start = NAMED, address.offset
+        if isinstance(address.base, SharedAddress):
+            start += address.base.value
+        else:
+            base = alignment.flow.value(source, 0)
+        by_base.setdefault((base, _width(alignment.program, ops[i])), {}).setdefault(start, i)
     widest = WIDEST[ops[run[0]].space] if run else 0
     for (base, width), places in by_base.items():
         aligned = ANY if base == NAMED else alignment.of(base)
