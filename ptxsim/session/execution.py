@@ -17,6 +17,7 @@ from ptxsim.checks.echoes import without_echoes
 from ptxsim.checks.registers import unwritten_reads
 from ptxsim.checks.unfenced import with_writers
 from ptxsim.diagnostic import DOUBTFUL, Finding
+from ptxsim.engine.analysis.written_parameters import maps_are_parameters
 from ptxsim.engine.grid import Hook
 from ptxsim.engine.program.operation import Program, families
 from ptxsim.engine.turns import Limits
@@ -288,7 +289,7 @@ def _checkers(launch: Launch, shared_is_set: bool, left: np.ndarray | None, agai
             if "set_registers" in families(program)
             else []
         ),
-        *([TensorMapChecker()] if "tensor_copy" in families(program) else []),
+        *([TensorMapChecker()] if "tensor_copy" in families(program) and not maps_are_parameters(program) else []),
         *([tiles] if tiles.is_of_use else []),
         *([OvertakenChecker(program)] if launch.cluster == (1, 1, 1) and awaited_data(program) else []),
         *(

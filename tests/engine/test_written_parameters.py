@@ -2,7 +2,7 @@
 
 import pytest
 
-from ptxsim.engine.analysis.written_parameters import memory_steers, written_parameters
+from ptxsim.engine.analysis.written_parameters import maps_are_parameters, memory_steers, written_parameters
 from ptxsim.session.module import Module
 
 HEADER = """
@@ -83,3 +83,30 @@ def test_what_is_loaded_may_say_where_a_kernel_goes(case):
     body = (STRAIGHT | STEERED)[case]
     program = Module.from_text(f"{HEADER}{body} ret; }}", "k.ptx").kernel("k").program()
     assert memory_steers(program) == (case in STEERED)
+
+
+COPY = "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [{}, {{0, 0}}], [tile];"
+PARAMETERS = {
+    "itself": "mov.u64 %rd3, map; " + COPY.format("%rd3"),
+    "as a generic address": "mov.u64 %rd3, map; cvta.param.u64 %rd4, %rd3; " + COPY.format("%rd4"),
+    "no map at all": "st.global.u32 [%rd1], %r1;",
+}
+OTHERS = {
+    "in memory": COPY.format("%rd2"),
+    "a variable's address": "mov.u64 %rd3, place; " + COPY.format("%rd3"),
+    "a variable's, or a parameter": (
+        "setp.eq.u32 %p, %r0, 0; mov.u64 %rd3, map; mov.u64 %rd4, place; selp.b64 %rd5, %rd3, %rd4, %p; "
+        + COPY.format("%rd5")
+    ),
+    "one or the other way": "mov.u64 %rd3, map; L: " + COPY.format("%rd3") + " mov.u64 %rd3, %rd2; bra L;",
+    "a parameter that comes back from memory": "mov.u64 %rd3, map; st.global.u64 [place], %rd3; ld.global.u64 %rd4, [place]; "
+    + COPY.format("%rd4"),
+    "a function": "call (%rd3), next, (%rd1);",
+}
+
+
+@pytest.mark.parametrize("case", [*PARAMETERS, *OTHERS])
+def test_maps_that_are_parameters_are_told_from_those_that_may_change(case):
+    body = (PARAMETERS | OTHERS)[case]
+    program = Module.from_text(f"{HEADER}{body} ret; }}", "k.ptx").kernel("k").program()
+    assert maps_are_parameters(program) == (case in PARAMETERS)

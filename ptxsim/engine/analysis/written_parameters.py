@@ -18,10 +18,10 @@ from ptxsim.machine.memory import ARENA_HIGH, PARAMETERS
 
 MOST = 0x8000  # bytes of parameters
 NOT_GLOBAL = {"shared", "local", "param"}
-# Origins of a value: the parameter at this byte, or its address; or memory, whose contents are loaded.
-VALUE, PLACE, LOADED = range(3)
+# Origins of a value: the parameter at this byte, or its address; memory, whose contents are loaded; the address of something else.
+VALUE, PLACE, LOADED, ELSEWHERE = range(4)
 Origins = set[tuple[int, int]]
-_LOADED = LOADED, 0
+_LOADED, _ELSEWHERE = (LOADED, 0), (ELSEWHERE, 0)
 
 
 @fact
@@ -30,7 +30,7 @@ def written_parameters(program: Program) -> frozenset[int] | None:
 
     None if it cannot be told. Addresses that lie in memory before the launch may be written besides, and integers may be addresses.
     """
-    return None if calls_functions(program) else frozenset(byte for _, byte in _flow(program).written - {_LOADED})
+    return None if calls_functions(program) else _found(program)[0]
 
 
 @fact
@@ -39,10 +39,18 @@ def memory_steers(program: Program) -> bool:
 
     If not, a launch executes the same and accesses the same addresses, whatever lies in the memory that its parameters point to.
     """
-    return calls_functions(program) or _flow(program).is_steered
+    return calls_functions(program) or _found(program)[1]
 
 
-def _flow(program: Program) -> _Flow:
+@fact
+def maps_are_parameters(program: Program) -> bool:
+    """Whether every tensor map that the kernel uses is a parameter itself, which nothing changes."""
+    return not calls_functions(program) and not _found(program)[2]
+
+
+@fact
+def _found(program: Program) -> tuple[frozenset[int], bool, bool]:
+    """Bytes of the parameters that may be written through, whether memory steers, whether there are other maps."""
     flow = _Flow()
     uses = [_Use.of(op) for op in program.ops]
     size = -1
@@ -50,7 +58,8 @@ def _flow(program: Program) -> _Flow:
         size = flow.size()
         for use in uses:
             flow.take(use)
-    return flow
+    written = frozenset(byte for kind, byte in flow.written if kind in (VALUE, PLACE))
+    return written, flow.is_steered, flow.has_other_maps
 
 
 @dataclass(slots=True)
@@ -109,9 +118,11 @@ def _places(address: Address) -> Origins:
 
 
 def _place(value: int) -> Origins:
-    """The parameter that lies at an address, also at one that has lost its upper half."""
+    """The parameter that lies at an address, also at one that has lost its upper half; or whatever else does."""
     byte = (value if value >> 32 else value | ARENA_HIGH) - PARAMETERS
-    return {(PLACE, byte)} if 0 <= byte < MOST else set()
+    if 0 <= byte < MOST:
+        return {(PLACE, byte)}
+    return {_ELSEWHERE} if value >= ARENA_HIGH else set()
 
 
 @dataclass(slots=True)
@@ -122,6 +133,7 @@ class _Flow:
     memory: Origins = field(default_factory=set)
     written: Origins = field(default_factory=set)
     is_steered: bool = False
+    has_other_maps: bool = False
 
     def size(self) -> int:
         return len(self.memory) + len(self.written) + sum(map(len, self.registers.values()))
@@ -133,8 +145,10 @@ class _Flow:
         if use.is_memory:
             address = self._at(use.bases) | use.places
             # So does a map that is not a parameter itself.
-            self.is_steered |= _LOADED in address or any(kind != PLACE for kind, _ in self._at(use.maps))
-            self.is_steered |= use.by_map and not any(kind == PLACE for kind, _ in address)
+            is_other = any(kind != PLACE for kind, _ in self._at(use.maps))
+            is_other |= use.by_map and not any(kind == PLACE for kind, _ in address)
+            self.has_other_maps |= is_other
+            self.is_steered |= is_other or _LOADED in address
             parameters = {(VALUE, byte) for kind, byte in address if kind == PLACE}
             if use.writes_global:
                 self.written |= address | (self.memory if use.by_map else set())
