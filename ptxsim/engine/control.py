@@ -16,6 +16,7 @@ from ptxsim.engine.program.linkage import ONE_FILE
 from ptxsim.engine.program.operation import FunctionCode, Op, Program
 from ptxsim.isa.facts import WAIT_FOR_ALL, WAITS, Control, Mechanism, Role, Synchronisation
 from ptxsim.lanes import mask_word
+from ptxsim.machine.async_product import complete_owners
 from ptxsim.machine.cta import Frame, Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Fault, distinct, first_lane
@@ -180,7 +181,8 @@ def give_back(op: Op, warp: Warp, s: int, mask: np.ndarray, program: Program, ma
 def check_in_flight(op: Op, warp: Warp, port: Port, program: Program) -> None:
     """Whether an operation touches registers that the tensor core owns; the first touch of a product is reported.
 
-    Results that are read where no wait follows lack a wait; every other touch is one too early.
+    Results that are read where no wait follows lack a wait; every other touch is one too early. The values are those of the assembler's
+    code: ptxas 13.0 puts a wait before the touch (C7517), or after each product of the kernel (C7510, C7514).
     """
     slot = next((slot for slot in touched(op) if slot in warp.in_flight), None)
     if slot is None or Mechanism.PRODUCT_GROUP in op.mechanisms:
@@ -197,6 +199,7 @@ def check_in_flight(op: Op, warp: Warp, port: Port, program: Program) -> None:
         fixes=(beside(port, "before", WAIT_FOR_ALL[Mechanism.PRODUCT_GROUP]),),
         labels=(Label.at(owner, "the product"),),
     )
+    complete_owners(port, touched(op))
     for owned in [owned for owned, owner_line in warp.in_flight.items() if owner_line == line]:
         del warp.in_flight[owned]
 

@@ -7,7 +7,7 @@ Instructions".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -228,6 +228,15 @@ def wait(m: Port, pending: int) -> None:
     warp.in_flight.clear()
     for number in range(count, group.record.issued):
         _own(m, warp, group.product(number))
+
+
+def complete_owners(m: Port, slots: Collection[int]) -> None:
+    """Products to which registers belong complete, and those before them. What they read counts as read until a wait all the same."""
+    group = Warpgroup.of(m)
+    for number in reversed(range(group.record.completed, group.record.issued)):
+        if not set(slots).isdisjoint(instruction_at(m.machine, group.product(number).site).owned):
+            group.complete(number + 1)
+            return
 
 
 def start(m: Port, a: int, b: int, keep: bool, metadata: np.ndarray | None) -> AtBarrier | None:
