@@ -18,7 +18,7 @@ from ptxsim.engine.analysis.assembled_accesses import assembled_accesses
 from ptxsim.engine.program.operand import Vector
 from ptxsim.engine.program.operation import Program
 from ptxsim.isa.facts import Mechanism
-from ptxsim.jit.native import Standing, standing
+from ptxsim.jit.native import PreparedCall, prepared
 from ptxsim.lanes import LANES
 from ptxsim.layout.banks import KINDS
 from ptxsim.layout.fragments import dimensions
@@ -86,7 +86,7 @@ class BankCounter(Observer):
         self.state = Tallies.of(len(program.ops), codes, ranks)
         self.tallies: dict[int, Tally] = {}
         self.outer: dict[int, GlobalTally] = {}
-        self._consumer: Standing | None = None
+        self._consumer: PreparedCall | None = None
         self._products = product_wavefronts(program)
         self._products_done: dict[int, int] = dict.fromkeys(self._products, 0)
         if not self._products:
@@ -104,9 +104,9 @@ class BankCounter(Observer):
                     self._products_done[site] += 1
         tally.form(int(_COUNTED[records["event"]].sum()))(records, 0, self.state)
 
-    def consumer(self, records: np.ndarray) -> Standing | None:
+    def consumer(self, records: np.ndarray) -> PreparedCall | None:
         if self._consumer is None and not self._products:
-            self._consumer = standing(tally.form(0), (records, 0, self.state))
+            self._consumer = prepared(tally.form(0), (records, 0, self.state))
         return self._consumer
 
     def finish(self) -> None:

@@ -107,7 +107,7 @@ class Entry:
         return tuple(_RESULTS[codes[n : n + 1]].unpack_from(block, 16 + 8 * n)[0] for n in range(len(codes)))
 
 
-class Standing:
+class PreparedCall:
     """A call of machine code whose block stands ready, for native code to make it: `code` is where to call it, with `block`. `noted`:
     where the body notes that its caller has to look."""
 
@@ -124,10 +124,10 @@ class Standing:
         ctypes.memmove(self.block + len(_EMPTY_HEAD), words, len(words))
 
 
-def standing(form: Callable[..., Any], args: tuple[Any, ...]) -> Standing | None:
+def prepared(form: Callable[..., Any], args: tuple[Any, ...]) -> PreparedCall | None:
     """A call of a form of a body; None where it has no careful code yet."""
     entry = form.entries.get(tuple(map(signature_of, args))) if isinstance(form, Compiled) else None
-    return None if entry is None or entry.left or entry.places else Standing(entry, args)
+    return None if entry is None or entry.left or entry.places else PreparedCall(entry, args)
 
 
 def asks_first(function: Callable[..., Any]) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxsim.jit.body import Numbers
 from ptxsim.jit.export import extern
-from ptxsim.jit.native import Standing
+from ptxsim.jit.native import PreparedCall
 from ptxsim.jit.record import I32, OPAQUE, U32, Pointer
 from ptxsim.lanes import LANES
 from ptxsim.machine.records import WarpRecord
@@ -163,7 +163,7 @@ class Observer:
     def consume(self, records: np.ndarray) -> None:
         """Records of dtype RECORD in program order of the run; the array is reused after the call."""
 
-    def consumer(self, records: np.ndarray) -> Standing | None:
+    def consumer(self, records: np.ndarray) -> PreparedCall | None:
         """A call of a body by which native code has it consume the first of these records without Python, for as long as it listens; None
         where that cannot be, or not yet. The body's first arguments are the records and the first of them to look at; it returns the
         first that it has no room for, or the end."""
@@ -272,7 +272,7 @@ class EventStream:
         heard = zip(*(stream.observers for stream in streams), strict=True)
         return all(observer.take(others) for observer, others in zip(self.observers, heard, strict=True))
 
-    def consumer(self) -> Standing | None:
+    def consumer(self) -> PreparedCall | None:
         """How native code hands over batches, where there is one observer that needs no Python for that."""
         alone = self.observers[0] if len(self.observers) == 1 else None
         return alone.consumer(self.records) if alone is not None and alone.selects else None

@@ -24,7 +24,7 @@ from ptxsim.checks.order.state import MARGIN, MOST_FAR, NONE, Order
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Program
 from ptxsim.jit.body import Array
-from ptxsim.jit.native import Standing, standing
+from ptxsim.jit.native import PreparedCall, prepared
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.shared_names import Variables, shared_name, shared_variable
@@ -80,7 +80,7 @@ class OrderChecker(Observer):
         )  # fmt: skip
         self.problems: dict[tuple[int, int, int], Problem] = {}  # by what goes wrong, and the two sites
         self.found = np.empty((0, FIELDS), np.int64)  # by the scan, in the records that it goes over
-        self._consumer: Standing | None = None
+        self._consumer: PreparedCall | None = None
 
     def consume(self, records: np.ndarray) -> None:
         self.go_over(records, scan.form(len(records)))
@@ -102,10 +102,10 @@ class OrderChecker(Observer):
         if self._consumer is not None:
             self._consumer.fill((self._ring, 0, self.order, self.found))  # some may be others
 
-    def consumer(self, records: np.ndarray) -> Standing | None:
+    def consumer(self, records: np.ndarray) -> PreparedCall | None:
         if self._consumer is None:
             self._have_room(len(records))
-            self._ring, self._consumer = records, standing(scan.form(0), (records, 0, self.order, self.found))
+            self._ring, self._consumer = records, prepared(scan.form(0), (records, 0, self.order, self.found))
             if self._consumer is not None:
                 self._consumer.noted = self.order.n[state.COUNT :].ctypes.data
         return self._consumer
