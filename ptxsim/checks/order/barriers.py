@@ -92,6 +92,14 @@ def arrive(o: Order, slot: int, warp: int, lanes: int, number: int, phase: int, 
         rest &= ~part
 
 
+def come_to_cluster(o: Order, slot: int, warp: int, is_relaxed: bool) -> None:
+    """A warp comes to the barrier of its cluster."""
+    place = int(o.n[CTAS]) + 1 + warp
+    o.relaxed[slot, place] = 0
+    if is_relaxed:
+        o.relaxed[slot, o.n[CTAS]], o.relaxed[slot, place] = o.n[NOW], 1
+
+
 def put_off(o: Order, slot: int, warp: int, row: int, number: int) -> None:
     """A warp comes to a barrier. What it knows of threads is not yet handed on: mostly all threads of the cluster come, and do nothing else
     until they leave, so that nobody knows more of a thread than when it has come (`settle`)."""
@@ -226,7 +234,10 @@ def leave(o: Order, slot: int, warp: int, lanes: int, number: int, is_whole: boo
         o.own[row] = o.n[NOW]
         if is_cluster:
             see_all(o, row)
-    if lanes & o.live[slot, warp] == o.live[slot, warp] and o.uniform[slot, warp] == NONE:
+    is_met = lanes & o.live[slot, warp] == o.live[slot, warp]
+    if is_cluster and o.relaxed[slot, o.n[CTAS] + 1 + warp]:
+        is_met = False  # lanes know no more of each other than of other warps
+    if is_met and o.uniform[slot, warp] == NONE:
         meet(o, slot, warp, lanes)
     if o.pending[slot, warp] == -(number + 1) and lanes == o.live[slot, warp] and o.uniform[slot, warp] != NONE:
         mine = first_row(o, slot, warp) + int(o.uniform[slot, warp])
@@ -242,7 +253,7 @@ def leave(o: Order, slot: int, warp: int, lanes: int, number: int, is_whole: boo
                 take_passed(
                     o, slot, warp * LANES + lane, passing_row(o, slot, number), int(o.passing[slot, number]) - 1
                 )
-    if lanes & o.live[slot, warp] == o.live[slot, warp]:
+    if is_met:
         if not is_whole and not is_cluster and o.floor[row] < o.own[row]:  # else all have met, and its floor is known
             see_all(o, first_row(o, slot, warp) + int(o.uniform[slot, warp]))
         o.own[first_row(o, slot, warp) + int(o.uniform[slot, warp])] = o.n[NOW]

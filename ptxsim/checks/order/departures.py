@@ -37,7 +37,7 @@ def depart(o: Order, slot: int, rank: int, warp: int, mask: int, site: int, foun
     copies, is_last = int(o.n[INITS] - o.n[COPIED]), o.threads[slot, rank] == mask.bit_count()
     for place in range(copies):
         sent, column = o.sent[slot, rank, place], int(o.n[COPIED]) + place
-        if sent["time"] != 0 and sent["time"] < o.relaxed[slot]:
+        if sent["time"] != 0 and sent["time"] < o.relaxed[slot, rank]:
             sent["time"] = 0
         if sent["time"] != 0 and any_knows(o, slot, warp, column, int(sent["time"])):
             sent["time"] = 0

@@ -7,6 +7,7 @@ from ptxsim.checks.order.cells import ANY, NOBODY, OFFSET, by_copies, first_cell
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.state import (
     CTAS,
+    EDGES,
     LINE_BITS,
     LINES,
     LOG_FROM,
@@ -23,6 +24,7 @@ from ptxsim.checks.order.state import (
 )
 from ptxsim.jit.blocks import blocks_of
 from ptxsim.jit.body import Array
+from ptxsim.jit.rows import lowest_of
 from ptxsim.jit.vectors import lanes_between, meet_others
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.event import Event
@@ -46,6 +48,9 @@ def keep_in_log(o: Order, row: int, record: Array, lanes: int, is_anybodys: bool
     o.log[at] = record
     mine = o.log_note[at]
     mine["time"], mine["own"] = o.n[NOW], max(o.floor[row], o.own[row])
+    if o.n[EDGES]:  # lanes have come to know each other at an mbarrier or a flag, too
+        unit = ((int(o.place[record["cta"]]) - int(o.n[LOG_SLOT] * o.n[CTAS])) * int(o.n[WARPS]) + int(record["warp"])) * LANES
+        mine["own"] = max(int(mine["own"]), lowest_of(o.clock[row], unit, unit + LANES))
     mine["lanes"], mine["together"], mine["again"] = lanes, is_anybodys or lanes != 0, 0
     mine["copier"] = 0
     mine["late"] = late

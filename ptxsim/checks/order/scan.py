@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from ptxsim.checks.order.accesses import access
-from ptxsim.checks.order.barriers import arrive, barrier_number, came_unlike, has_not_met, leave, stray, sync_warp
+from ptxsim.checks.order.barriers import (
+    arrive,
+    barrier_number,
+    came_unlike,
+    come_to_cluster,
+    has_not_met,
+    leave,
+    stray,
+    sync_warp,
+)
 from ptxsim.checks.order.cells import UNLIKE, UNMET, products_of, tell
 from ptxsim.checks.order.clocks import lowest
 from ptxsim.checks.order.completions import know
@@ -86,13 +95,15 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
             other = came_unlike(o, slot, number, int(addresses[1]), site)
             if other != NONE:
                 tell(o, found, UNLIKE, site, other, int(addresses[0]), slot, warp, lowest(mask), warp, False)
-            if relaxed:
-                o.relaxed[slot] = o.n[NOW]
+            if int(addresses[0]) >= BARRIERS:
+                come_to_cluster(o, slot, warp, relaxed)
             arrive(o, slot, warp, mask, number, int(addresses[1]), relaxed, not bits & ARRIVES)
         elif event == Event.LEAVE:
             number = barrier_number(o, rank, int(addresses[0]), int(addresses[1]))
             is_whole = int(addresses[0]) < BARRIERS and o.come[slot, number] == o.n[THREADS]
             leave(o, slot, warp, mask, number, is_whole)
+            if int(addresses[0]) >= BARRIERS:
+                o.relaxed[slot, rank] = o.relaxed[slot, o.n[CTAS]]
         elif event == Event.SYNC_WARP:
             sync_warp(o, slot, warp, mask, addresses)
         elif event == Event.FENCE:

@@ -55,7 +55,8 @@ def admit(o: Order, cta: int) -> int:
 def begin(o: Order, slot: int, cluster: int) -> None:
     """A cluster begins in a slot."""
     ctas, warps, threads, now = int(o.n[CTAS]), int(o.n[WARPS]), int(o.n[THREADS]), int(o.n[NOW])
-    o.cluster[slot], o.relaxed[slot], o.heard_count[slot], o.map_count[slot] = cluster, 0, 0, 0
+    o.cluster[slot], o.heard_count[slot], o.map_count[slot] = cluster, 0, 0
+    fill(o.relaxed[slot], 0, len(o.relaxed[slot]), 0)
     drop(o, slot)
     o.whole[slot, FIRST_WHOLE], o.whole[slot, END_WHOLE], o.whole[slot, CHANGED] = 0, 0, now
     o.start[slot] = -1 if o.n[INITIALIZED] else now

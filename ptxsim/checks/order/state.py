@@ -176,7 +176,9 @@ class Arrays(NamedTuple):
         Array  # by slot and COPIED column: the mbarrier on which all of these complete, NONE if there are several
     )
     sent: Array  # by slot, rank and COPIED column; the last counts the bytes that are not over (see departures)
-    relaxed: Array  # by slot: when a thread last came to the cluster's barrier with .relaxed
+    # By slot and rank: when a thread last came to the cluster's barrier with .relaxed, before the CTA left it; then, at all; then by warp: whether it has
+    # come so to the one that it leaves next.
+    relaxed: Array
     covered_at: Array  # its last fence that stands in one order with others
     need: Array  # the scope that a fence must have for what waits for it, or NONE
     phase: Array  # by slot and barrier
@@ -287,7 +289,7 @@ def begin(
         zeros((slots, threads), np.int32), zeros((slots * rows, units), np.int32), zeros(slots * rows, np.int32),
         zeros(slots * rows, np.int32), zeros((slots * rows, columns), np.int32), zeros((slots, threads), np.int32), zeros((slots, threads), np.int32),
         zeros((slots, threads), np.int32), zeros((slots, LANES), np.int32), zeros((slots, groups, RING), np.int32), zeros((slots, groups), np.int32),
-        zeros((slots, 2, completions), np.int32), zeros((slots, completions), np.int64), zeros((slots, ctas, completions), SENT), zeros(slots, np.int32),
+        zeros((slots, 2, completions), np.int32), zeros((slots, completions), np.int64), zeros((slots, ctas, completions), SENT), zeros((slots, ctas + 1 + all_warps), np.int32),
         zeros((slots, threads if covers else 0), np.int32), zeros((slots, threads), np.int32), zeros((slots, barrier_rows(ctas)), np.int64), zeros((slots, barrier_rows(ctas)), np.int32), zeros((slots, barrier_rows(ctas)), np.int32), zeros((slots, barrier_rows(ctas)), np.int32),
         zeros((slots, all_warps), np.int32),
         zeros(granules, CELL), zeros((granules, ways), ACCESS), zeros((granules, ways if strong[0] else 0), ACCESS),

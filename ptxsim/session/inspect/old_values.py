@@ -113,6 +113,8 @@ class Late(Held):
             if site != self.store or len(writes) < 2 or [each[2] for each in know.touched].count(place) > 1:
                 continue
             first, last = writes[-2:]
+            if not _is(know.program.ops[first.site], AccessKind.WRITE):
+                continue  # what an atomic makes of what it finds, and whether it writes at all, would be otherwise
             is_known = (
                 first.cta == cta or know.known.get(cta, {}).get(first.cta, -1) >= first.time or count >= len(writes) - 1
             )
