@@ -143,7 +143,7 @@ def _look(
     launch: Launch, before: GlobalMemory, start: Hook | None, shared_is_set: bool, limits: Limits, one: Schedule
 ) -> tuple[Machine, list[Finding]]:
     """A pass on another schedule, with checkers of its own if it is judged, and all that they find. There may be many, so native code is wanted."""
-    with launch.exchanging(one.exchange):
+    with launch.with_program(one.program(launch.program)):
         again = _Again(launch, start, before, one.seed)
         checkers = _checkers(launch, shared_is_set, None, again) if one.is_judged else []
         machine = launch.run_grid(

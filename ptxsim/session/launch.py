@@ -14,11 +14,11 @@ import numpy as np
 
 from ptxsim.demangle import local_name
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.analysis.exchanges import Exchange, exchanged
 from ptxsim.engine.analysis.special_registers import uses_reserved_shared
 from ptxsim.engine.grid import Grid, Hook
 from ptxsim.engine.interpreter import Interpreter, NotModeled, Watch
 from ptxsim.engine.program.linkage import initialize, place_variables
+from ptxsim.engine.program.operation import Program
 from ptxsim.engine.turns import Engine, Limits, Stopped
 from ptxsim.machine.event import EventStream, Observer
 from ptxsim.machine.mbarrier_end import settle
@@ -151,11 +151,9 @@ class Launch:
         return names.get(parameter.name, parameter.name.removeprefix(mangled))
 
     @contextmanager
-    def exchanging(self, pair: Exchange | None) -> Iterator[None]:
-        """Its passes run the program in which two accesses come the other way round, if there are two."""
-        own = self.program
-        if pair is not None:
-            self.program, _ = exchanged(own, pair)
+    def with_program(self, program: Program) -> Iterator[None]:
+        """Its passes run another program of the same operations."""
+        own, self.program = self.program, program
         try:
             yield
         finally:

@@ -16,6 +16,7 @@ from ptxsim.checks.echoes import without_echoes
 from ptxsim.diagnostic import DOUBTFUL, Finding
 from ptxsim.engine.analysis.exchanges import exchanged, exchanges
 from ptxsim.engine.analysis.interplay import looks_again, meeting_blocks, warps_tell
+from ptxsim.engine.analysis.parted import new_blocks, parted
 from ptxsim.engine.held import Held
 from ptxsim.engine.program.operation import Program
 from ptxsim.engine.turns import Limits
@@ -77,7 +78,7 @@ def on_another_schedule(launch: Launch, first: Machine, look: Pass) -> list[Find
     def carry_out(one: Schedule) -> list[Finding]:
         machine, findings = look(Limits(longest(steps), held=one.held), one)
         one.took = machine.warp_instructions
-        return _wrong(launch, machine, findings) if one.is_judged else []
+        return [each for each in _wrong(launch, machine, findings) if one.counts(each)] if one.is_judged else []
 
     for one in schedules(program, steps, launch.memory.allocated <= MOST_BYTES):
         found = carry_out(one)
@@ -95,6 +96,7 @@ def schedules(program: Program, steps: int, may_be_late: bool = True) -> Iterato
     kinds: list[tuple[int, Iterable[Schedule]]] = [(MOST, map(Schedule, SEEDS))]
     if warps_tell(program):
         kinds += [(MOST, _standing(program, steps)), (MOST // 2, _exchanged(program, steps))]
+        kinds += [(MOST // 2, _standing_within(program, steps))]
         kinds += [(MOST, _late(program))] if may_be_late else []
     for left, kind in kinds:
         for one in kind:
@@ -114,23 +116,32 @@ class StandsStill(Schedule):
     def says(self, program: Program) -> str:
         held = self.held
         assert held is not None and held.warp is not None
-        line, cta = program.blocks[held.block][0].line, held.warp.cta.linear
+        line, cta = self.program(program).blocks[held.block][0].line, held.warp.cta.linear
         order = f" with seed {self.seed}" if self.seed else ", the last CTA first" if held.from_last else ""
         return f"on another schedule: warp {held.warp.index} of CTA {cta} stands still before line {line} while the others go on{order}"
 
     def told(self, program: Program, finding: Finding) -> Finding:
         if self.held is None or finding.name not in _RACES:
             return finding
-        return replace(finding, help=_HELP.format(program.blocks[self.held.block][0].line), fixes=())
+        return replace(finding, help=_HELP.format(self.program(program).blocks[self.held.block][0].line), fixes=())
 
 
 def _standing(program: Program, steps: int) -> Iterator[Schedule]:
     """A warp stands still before each block."""
+    return _standing_before(meeting_blocks(program), steps, False)
+
+
+def _standing_within(program: Program, steps: int) -> Iterator[Schedule]:
+    """A warp stands still within each block, between two accesses."""
+    return _standing_before(sorted(new_blocks(program)), steps, True)
+
+
+def _standing_before(blocks: Iterable[int], steps: int, is_parted: bool) -> Iterator[Schedule]:
     never = set[tuple[int, int]]()
-    for (seed, from_last), block in product(ORDERS, meeting_blocks(program)):
+    for (seed, from_last), block in product(ORDERS, blocks):
         if (seed, block) not in never:
             held = Held(block, from_last, steps + PATIENCE)
-            yield StandsStill(seed, held)
+            yield StandsStill(seed, held, is_parted=is_parted)
             if held.warp is None:
                 never.add((seed, block))
 
@@ -149,12 +160,13 @@ def _exchanged(program: Program, steps: int) -> Iterator[Schedule]:
 
 def _late(program: Program) -> Iterator[Schedule]:
     """What others have written is seen late; first of all runs one that says what may be."""
-    for seed, from_last in LATE if any(late_sites(program)) else ():
-        found = Knowledge(program)
-        yield Schedule(seed, Late(-1, from_last, 0), observers=(found,), is_judged=False)
-        for late in late_runs(program, found, from_last):
+    apart = parted(program)
+    for seed, from_last in LATE if any(late_sites(apart)) else ():
+        found = Knowledge(apart)
+        yield Schedule(seed, Late(-1, from_last, 0), observers=(found,), is_parted=True, is_judged=False)
+        for late in late_runs(apart, found, from_last):
             assert late.knowledge is not None
-            yield SeenLate(seed, late, observers=(late.knowledge,))
+            yield SeenLate(seed, late, observers=(late.knowledge,), is_parted=True)
 
 
 def _wrong(launch: Launch, machine: Machine, findings: list[Finding]) -> list[Finding]:

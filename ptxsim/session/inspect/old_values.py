@@ -57,11 +57,12 @@ def _is(op: Op, kind: AccessKind) -> bool:
 
 @dataclass(slots=True)
 class Late(Held):
-    """No warp stands still, and turns are of one block. A load of a block takes the oldest values that it may, once in each warp; or a store of a site is put
-    under the one before it, which it knows nothing of; or all is as it is."""
+    """No warp stands still, and turns are of one block. A load of a block takes the oldest values that it may, once in each warp, or each time where that is
+    `often`; or a store of a site is put under the one before it, which it knows nothing of; or all is as it is."""
 
     knowledge: Knowledge | None = None
     store: int = -1
+    often: bool = False
     are_over: set[tuple[int, int]] = field(default_factory=set)  # warps that have had their old values
     who: tuple[int, int] = -1, -1  # the warp whose turn it was
 
@@ -98,7 +99,7 @@ class Late(Held):
 
     def _hide(self, know: Knowledge, warp: Warp) -> None:
         who = warp.cta.linear, warp.index
-        if who in self.are_over:
+        if who in self.are_over and not self.often:
             return
         for place, writes in know.writes.items():
             count = know.oldest(who[0], place)
@@ -125,13 +126,15 @@ class Late(Held):
 
 def late_runs(program: Program, found: Knowledge, from_last: bool) -> Iterator[Late]:
     """The runs that may show something, by what one without has found. from_last: CTAs come in from the last one on."""
-    blocks, stores = late_sites(program)
+    all_blocks, stores = late_sites(program)
+    blocks = [each for each in all_blocks if any(op.site in found.early_loads for op in program.blocks[each])]
     for block in blocks:
-        if any(op.site in found.early_loads for op in program.blocks[block]):
-            yield Late(block, from_last, 0, knowledge=Knowledge(program))
+        yield Late(block, from_last, 0, knowledge=Knowledge(program))
     for store in stores:
         if store in found.early_stores:
             yield Late(-1, from_last, 0, knowledge=Knowledge(program), store=store)
+    for block in blocks:
+        yield Late(block, from_last, 0, knowledge=Knowledge(program), often=True)
 
 
 @dataclass(slots=True)
@@ -152,6 +155,10 @@ class SeenLate(Schedule):
             f"where {one.opcode} of line {one.line} gets what was there before {other.opcode} of line {other.line}: nothing keeps the two in order, whatever flag "
             f"its thread has seen"
         )
+
+    def counts(self, finding: Finding) -> bool:
+        # Nothing is old for ever: who asks until it is not gets on.
+        return not (self._late.often and finding.name == "deadlock")
 
     def told(self, program: Program, finding: Finding) -> Finding:
         return with_order(program, self._late, finding)

@@ -60,7 +60,7 @@ class Judge:
 
         values, parameters, prior, _ = self.launch.bound(replace(options, seed=one.seed, max_steps=None))
         tried = self.launch.kernel.prepare(parameters, replace(options, prior=prior, seed=one.seed, held=one.held))
-        with tried.exchanging(one.exchange):
+        with tried.with_program(one.program(tried.program)):
             run = execute(tried, observers=one.observers)
         one.took = run.warp_instructions
         found = dict[int, list[Finding]]()
