@@ -28,14 +28,14 @@ def only_decides_need(program: Program, load: Op, update: Op) -> bool:
     if any(op.accesses[0].compares and not _comes_again(program, op) for op in updates):
         return False  # where another one comes first, it puts nothing there
     looks = [op for op in program.ops if is_ordinary(op, AccessKind.READ) and at_one_place(program, load, op)]
-    found = _found(program, [*looks, *updates])
+    found = found_at(program, [*looks, *updates])
     rises = {(_RISES[op.words["op"]], op.words["type"]) for op in updates if op.words["op"] in _RISES}
     tests = [op for op in program.ops if op.family == "setp" and not found.isdisjoint(reads(op))]
     for op in program.ops:
         if found.isdisjoint(reads(op)) or op.family == "mov":
             continue
         if op in updates:
-            if not found.isdisjoint(slots_of((_address(op), _new(op)))) or op.guard is not None:
+            if not found.isdisjoint(slots_of((address_of(op), put_there(op)))) or op.guard is not None:
                 return False
         elif op not in tests:
             return False
@@ -56,17 +56,17 @@ def _goes_one_way(op: Op) -> bool:
     return len(op.accesses) == 1 and op.accesses[0].kind is AccessKind.ATOMIC and op.words.get("op") in (*_RISES, "cas")
 
 
-def _address(op: Op) -> Address:
+def address_of(op: Op) -> Address:
     return next(source for source in op.sources if isinstance(source, Address))
 
 
-def _new(op: Op) -> Operand | None:
+def put_there(op: Op) -> Operand | None:
     """What an atomic puts into its place."""
-    at = op.sources.index(_address(op))
+    at = op.sources.index(address_of(op))
     return op.sources[at + (2 if op.accesses[0].compares else 1)]
 
 
-def _found(program: Program, asking: list[Op]) -> set[int]:
+def found_at(program: Program, asking: list[Op]) -> set[int]:
     """Registers that may hold what has been found at the place, by looks and atomics."""
     found, grows = {slot for op in asking for slot in writes(op)}, True
     while grows:
@@ -87,14 +87,14 @@ def _way(program: Program, test: Op, found: set[int], looks: list[Op], updates: 
     word = test.words["cmp"]
     if not isinstance(seen, Register) or not found.isdisjoint(slots_of([value])) or word not in _ABOVE | _BELOW:
         return None
-    if not all(same_values(program, value, _new(op)) for op in updates):
+    if not all(same_values(program, value, put_there(op)) for op in updates):
         return None
-    goes = _goes_on(program, test, [*looks, *updates])
+    goes = goes_on(program, test, [*looks, *updates])
     is_above = (word in _ABOVE) != is_turned
     return None if goes is None else is_above == goes
 
 
-def _goes_on(program: Program, test: Op, asking: list[Op]) -> bool | None:
+def goes_on(program: Program, test: Op, asking: list[Op]) -> bool | None:
     """Whether the atomics are executed where the test holds, or where it does not; None where more than they depends on it."""
     number = next(number for number, block in enumerate(program.blocks) if test in block)
     block, out, predicates = program.blocks[number], live_out(program), set(writes(test))

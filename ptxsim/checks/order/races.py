@@ -10,6 +10,7 @@ from ptxsim.checks.flags import lack_of_flag
 from ptxsim.checks.order.cells import RACE, RACE_IN_GLOBAL, RACE_IN_WARP
 from ptxsim.checks.order.idle_readers import of_idle_readers
 from ptxsim.checks.order.needless import only_decides_need
+from ptxsim.checks.order.needless_bits import only_asks_for_a_bit
 from ptxsim.checks.order.problem import Place, Problem, together
 from ptxsim.checks.order.remedies import fixes, is_fetch, remedy, writes
 from ptxsim.checks.order.rounds import by_rounds
@@ -173,7 +174,7 @@ def _idle(program: Program, pairs: Collection[tuple[int, int, int]], race: Probl
             return _ALONE
         if is_compared(program, one, two):
             return _COMPARED
-        if only_decides_need(program, one, two):
+        if only_decides_need(program, one, two) or only_asks_for_a_bit(program, one, two):
             return _NEEDLESS
     return None
 
