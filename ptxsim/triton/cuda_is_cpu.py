@@ -6,6 +6,7 @@ answered for the simulated GPU.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
@@ -16,16 +17,18 @@ from torch.overrides import TorchFunctionMode
 
 from ptxsim.cuda.runtime.properties import values
 from ptxsim.programs.wanted import Wanted
-from ptxsim.triton import products
+from ptxsim.triton import operators, products
 from ptxsim.triton.fresh import FRESH
 from ptxsim.triton.philox import Philox
+from ptxsim.triton.streams import GPU, Stream, event
 from ptxsim.types import Target, parse_target
 
 # What torch's code for the CPU accumulates in halves, in the backward pass above all.
 _IN_SINGLE = {torch.nn.functional.layer_norm, torch.nn.functional.group_norm}
 # What tensors say of their device.
 _IS_CUDA, _IS_CPU, _DEVICE = torch.Tensor.is_cuda.__get__, torch.Tensor.is_cpu.__get__, torch.Tensor.device.__get__
-_GPU = torch.device("cuda:0")
+
+CUDA = "13.0"  # the version that a build of torch for the CPU says it is of
 
 
 class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch may be missing where types are checked
@@ -36,6 +39,8 @@ class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch may be missin
             return _of_device(function, args[0])
         if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
             return args[0]
+        if function is torch.Tensor.type:
+            args = tuple(a.replace("torch.cuda.", "torch.") if isinstance(a, str) else a for a in args)
         if function is torch.device:  # a name: what is asked for by it is mapped
             return function("cuda", *args) if [*map(type, args)] == [int] else function(*args, **(kwargs or {}))
         if function is torch.Tensor.to:
@@ -55,7 +60,7 @@ def _of_device(function: Any, tensor: torch.Tensor) -> Any:
     """What a tensor of the CPU says of its device."""
     if tensor.untyped_storage().device.type != "cpu":
         return function(tensor)
-    return {_IS_CUDA: True, _IS_CPU: False, _DEVICE: _GPU}.get(function, 0)
+    return {_IS_CUDA: True, _IS_CPU: False, _DEVICE: GPU}.get(function, 0)
 
 
 def _in_single(function: Any, args: Any, kwargs: Any) -> Any:
@@ -82,23 +87,6 @@ def _mapped(value: Any) -> Any:
     return value
 
 
-class Stream:
-    """A stream: launches run one after the other, whatever stream they are on."""
-
-    cuda_stream = 0
-
-    def __init__(self, *args: Any, **kwargs: Any):
-        pass
-
-    def synchronize(self) -> None:
-        """Launches have ended when they return."""
-
-    def wait_stream(self, other: Any) -> None:
-        """Launches run one after the other."""
-
-    wait_event = record_event = wait_stream
-
-
 def _no_mark(*given: Any) -> int:
     return 0
 
@@ -107,6 +95,9 @@ def _no_mark(*given: Any) -> int:
 NVTX = SimpleNamespace(
     mark=_no_mark, range_push=_no_mark, range_pop=_no_mark, range_start=_no_mark, range_end=_no_mark, range=nullcontext
 )
+# Neither is there what takes such a one's data.
+PROFILER = SimpleNamespace(start=lambda: None, stop=lambda: None, profile=nullcontext)
+CUDART = SimpleNamespace(cudaProfilerStart=lambda: 0, cudaProfilerStop=lambda: 0, cudaDeviceSynchronize=lambda: 0)
 
 
 class Generator(torch.Generator):  # type: ignore[misc]  # as above
@@ -125,12 +116,6 @@ def _autocast(begin: Callable[..., None]) -> Callable[..., None]:
     return __init__
 
 
-def _event(enable_timing: bool = False, **kwargs: Any) -> Any:
-    import triton
-
-    return triton.runtime.driver.active.get_device_interface().Event(enable_timing)
-
-
 @contextmanager
 def _on_stream(stream: Any) -> Iterator[None]:
     yield
@@ -142,7 +127,7 @@ def answers(target: Target) -> dict[str, Any]:
     capability, memory = divmod(target.number, 10), int(found["totalGlobalMem"])
     name = found["name"].decode()
     properties = SimpleNamespace(
-        name=name, major=capability[0], minor=capability[1], total_memory=memory, warp_size=32,
+        name=name, major=capability[0], minor=capability[1], total_memory=memory, warp_size=32, is_integrated=0, is_multi_gpu_board=0,
         multi_processor_count=int(found["multiProcessorCount"]), L2_cache_size=int(found["l2CacheSize"]),
         max_threads_per_multi_processor=int(found["maxThreadsPerMultiProcessor"]),
         regs_per_multiprocessor=int(found["regsPerMultiprocessor"]),
@@ -161,10 +146,14 @@ def answers(target: Target) -> dict[str, Any]:
         "reset_peak_memory_stats": lambda device=None: None, "manual_seed": generator.manual_seed,
         "manual_seed_all": generator.manual_seed, "initial_seed": generator.initial_seed, "seed": generator.seed, "seed_all": generator.seed,
         "default_generators": (generator,), "can_device_access_peer": lambda device, peer: False, "ipc_collect": lambda: None, "Stream": Stream, "current_stream": lambda device=None: Stream(),
-        "default_stream": lambda device=None: Stream(), "stream": _on_stream, "set_stream": lambda stream: None, "device": _on_stream, "Event": _event,
+        "default_stream": lambda device=None: Stream(), "stream": _on_stream, "set_stream": lambda stream: None, "device": _on_stream, "Event": event,
         "get_rng_state": lambda device=None: generator.get_all(), "get_rng_state_all": lambda: [generator.get_all()],
         "set_rng_state": lambda state, device=None: generator.set_all(state), "set_rng_state_all": lambda states: generator.set_all(states[0]),
-        "nvtx": NVTX,
+        "nvtx": NVTX, "profiler": PROFILER, "cudart": lambda: CUDART, "_sleep": lambda cycles: None, "is_tf32_supported": lambda: True,
+        "is_current_stream_capturing": lambda: False, "device_of": _on_stream, "StreamContext": _on_stream, "ExternalStream": Stream,
+        "reset_max_memory_allocated": lambda device=None: None, "reset_accumulated_memory_stats": lambda device=None: None,
+        "set_per_process_memory_fraction": lambda fraction, device=None: None, "memory_summary": lambda device=None, abbreviated=False: "",
+        "memory_snapshot": list, "get_sync_debug_mode": lambda: 0, "set_sync_debug_mode": lambda mode: None,
     }  # fmt: skip
 
 
@@ -191,5 +180,11 @@ def apply() -> None:
     torch.Generator = Generator
     torch.autocast.__init__ = _autocast(torch.autocast.__init__)
     torch.cpu.set_stream = lambda stream: None  # programs ask the module of their device, by its name
+    # torch.compile would make code for CUDA's devices: functions are what they are without it.
+    os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
+    torch.version.cuda = torch.version.cuda or CUDA
+    torch.Tensor.record_stream = lambda self, stream: None  # memory is free when nobody holds it
+    torch._C._cuda_getCurrentRawStream = lambda device: 0
+    operators.apply()
     products.apply()
     CudaIsCpu().__enter__()

@@ -234,6 +234,23 @@ drawn = torch.rand(2, device="cuda")
 torch.cuda.set_rng_state_all(state)
 assert (torch.rand(2, device="cuda") == drawn).all()
 torch.cuda.synchronize()
+stream = torch.cuda.Stream(priority=-1)
+assert stream.query() and stream.device == x.device and stream == torch.cuda.current_stream() and stream.priority == -1
+stream.record_event().synchronize()
+stream.record_event(torch.cuda.Event())
+x.record_stream(stream)
+assert not torch.cuda.is_current_stream_capturing() and torch.version.cuda and x.type("torch.cuda.HalfTensor").dtype == torch.float16
+torch.cuda.cudart().cudaProfilerStart()
+assert torch.compile(lambda given: given + 1)(torch.ones(2, device="cuda")).tolist() == [2, 2]
+both = torch.library.Library("both", "DEF")
+both.define("ours(Tensor x) -> Tensor")
+both.impl("ours", lambda given: given + 2, "CUDA")
+both.impl("ours", lambda given: given + 3, "CPU")
+assert torch.ops.both.ours(torch.ones(2, device="cuda")).tolist() == [3, 3]
+@torch.library.custom_op("both::grown", mutates_args=(), device_types="cuda")
+def grown(given: torch.Tensor) -> torch.Tensor:
+    return given + 4
+assert grown(torch.ones(2, device="cuda")).tolist() == [5, 5]
 with torch.cuda.stream(torch.cuda.Stream()):
     print(x.numel(), __name__, sys.argv[1:])
 """
