@@ -34,8 +34,8 @@ MODELED = (
     "machine code of the assembler, or of a cubin of the same PTX, where ptxas and nvdisasm are installed: stall counts, barriers, register reads of two banks, "
     "spills, registers; blocks are tied to the PTX by line marks, and run as the PTX ran",
     "lowering, where they are not: moves, conversions of addresses, dead code and constants vanish; adds, logic, multiply-adds, address sums, "
-    "comparisons fuse; short branches, to the other of two ways too, become predicates; words side by side in shared memory are one access; divisions, "
-    "which have the inverse of one divisor in common, roots and 64-bit integers become sequences",
+    "comparisons fuse; short branches, to the other of two ways too, become predicates; words side by side in shared memory are one access; "
+    "what a block has loaded is not loaded again; arithmetic, and loads of what nobody writes, move ahead of barriers; divisions, which have the inverse of one divisor in common, roots and 64-bit integers become sequences",
 )
 NOT_MODELED = (
     "without the assembler: spills, bank conflicts of the register file, reuse caches",

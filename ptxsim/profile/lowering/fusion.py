@@ -201,7 +201,8 @@ class Fusion:
             elif is_made(op, BITWISE):
                 self._logic(op)
             elif is_made(op, EXTREMES) and kind in ("s32", "u32"):
-                self._eat_first(op, _sum_of(kind), "alu")
+                if not self._eat_first(op, _sum_of(kind), "alu"):
+                    self._eat_first(op, self._extreme_before(op), "alu")
             elif op.family == "mul" and op.words.get("half") == "hi" and bits_of(op) == 64:
                 self._both_halves(op)
             elif op.family == "selp" and bits_of(op) == 32:
@@ -217,6 +218,18 @@ class Fusion:
                 self.eat(producer, op, unit)
                 return True
         return False
+
+    def _extreme_before(self, op: Op) -> Callable[[Op], bool]:
+        """What a minimum or maximum takes along: one of the same kind (VIMNMX3), and of minima with a sign what lies below zero."""
+        operators, kind = set(op.facts.operators), type_of(op)
+        relu = (
+            kind == "s32" and operators == {"max"} and any(isinstance(s, Constant) and s.value == 0 for s in op.sources)
+        )
+        return lambda p: (
+            type_of(p) == kind
+            and p.site not in self.extra
+            and (set(p.facts.operators) == operators or (relu and set(p.facts.operators) == {"min"}))
+        )
 
     def _sum(self, op: Op) -> None:
         """mul + add is one IMAD, shl + add one LEA, and three addends one IADD3."""

@@ -28,7 +28,8 @@ from ptxsim.profile.lowering.moves import keep_moves
 from ptxsim.profile.lowering.predication import keep_old_values, predicate
 from ptxsim.profile.lowering.pressure import FULL_OCCUPANCY, LOADS_CONSTANTS, MOST, Pressure
 from ptxsim.profile.lowering.regions import merged
-from ptxsim.profile.lowering.schedule import Budget, narrow, schedule
+from ptxsim.profile.lowering.repeated import loaded_once
+from ptxsim.profile.lowering.schedule import PASSED, Budget, narrow, schedule
 from ptxsim.profile.lowering.spills import spill
 from ptxsim.profile.lowering.traits import Given, Traits, traits
 from ptxsim.profile.model.figures import UNITS
@@ -104,6 +105,7 @@ class Lowering(Assembly):
         tight = [self._narrow(block.ops, pressure, live) for block, live in zip(pressure.blocks, live_out)]
         # The order of loads is that of what the text needs; registers are those of the step of allocation that suffices.
         room = self._given(pressure.most()) - RESERVED
+        texts = [block.ops for block in blocks]
         for block, live in zip(blocks, live_out):
             block.ops = schedule(block.ops, Budget(room, pressure.words, live, self.meetings))
             if pressure.within(block.ops, live) > self.allowed - RESERVED:
@@ -123,6 +125,11 @@ class Lowering(Assembly):
         else:
             least = max(fewest(self), CALLING if self._calls() else 0)
             needed = min(self.allowed, max(least, corrected(needed, self.traits)))
+            most = max(needed, FULL_OCCUPANCY) - RESERVED
+            for number, (block, text, live) in enumerate(zip(blocks, texts, live_out)):
+                block.ops = self._timed(
+                    number, block.ops, text, Budget(room, pressure.words, live, self.meetings), lanes, most
+                )
         # Where warps give registers to others, a thread begins with as many as .maxnreg or .minnctapersm allow, up to what some end with.
         if moved := [synchronisation.literal(op) for op in self.program.ops if op.family == "set_registers"]:
             needed = max(needed, min(self.allowed, max(moved)))
@@ -167,6 +174,18 @@ class Lowering(Assembly):
         """A block in the order that needs fewest registers: its own, or that of `narrow`."""
         found = narrow(ops, Budget(0, pressure.words, live, self.meetings))
         return min(ops, found, key=lambda order: pressure.within(order, live))
+
+    def _timed(
+        self, number: int, ops: list[MachineOp], text: list[MachineOp], budget: Budget, pressure: Pressure, most: int
+    ) -> list[MachineOp]:
+        """A block in the order that takes time, `ops` being the one that registers are counted in: without loads of what is there, and past
+        barriers where `most` registers suffice for that, or those that it takes anyway."""
+        once = loaded_once(self.program, self.flow, text) if number < len(self.program.blocks) else text
+        if any(op.kind in PASSED for op in text):
+            made = schedule(once, budget, PASSED)
+            if pressure.within(made, budget.live_out) <= max(most, pressure.within(ops, budget.live_out)):
+                return made
+        return ops if all(op is other for op, other in zip(once, text)) else schedule(once, budget)
 
     def _unroll(self, blocks: list[MachineBlock]) -> dict[int, list[int]]:
         """Append copies of loop bodies; block -> numbers of its copies, largest first."""

@@ -18,29 +18,36 @@ PLANNED_COST = {
     Pipe.ALU: 2.0, Pipe.FMA: 1.0, Pipe.FMA_HEAVY: 2.0, Pipe.FP64: 2.0, Pipe.LSU: 4.0, Pipe.XU: 4.0, Pipe.ADU: 4.0, Pipe.UNIFORM: 2.0,
 }  # fmt: skip
 WALLS = (Kind.BARRIER, Kind.FENCE, Kind.PRODUCT_WAIT, Kind.MBARRIER_WAIT, Kind.ASYNC_WAIT, Kind.BULK_WAIT)
+# Of them, what arithmetic and loads of what nobody writes may go ahead of (statements given to ptxas 13.0).
+PASSED = (Kind.BARRIER,)
+UNWRITTEN = ("nc", "const")
 ENDS = (Kind.BRANCH, Kind.LOOP_BRANCH, Kind.EXIT, Kind.CHECK)
 WINDOW = 192  # instructions the assembler looks ahead
 
 
-def schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
-    """List scheduling by the longest way to the end of the block. Walls and branches stay where they are."""
-    return _by_parts(ops, budget, _schedule)
+def schedule(ops: list[MachineOp], budget: Budget, passed: tuple[Kind, ...] = ()) -> list[MachineOp]:
+    """List scheduling by the longest way to the end of the block. Branches stay where they are, and walls but those `passed`, ahead
+    of which arithmetic may go, and loads of what nobody writes."""
+    return _by_parts(ops, budget, _schedule, passed)
 
 
 def narrow(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
     """The same with few registers in use, whatever has to wait."""
-    return _by_parts(ops, budget, _narrow)
+    return _by_parts(ops, budget, _narrow, ())
 
 
 def _by_parts(
-    ops: list[MachineOp], budget: Budget, order: Callable[[list[MachineOp], Budget], list[MachineOp]]
+    ops: list[MachineOp],
+    budget: Budget,
+    order: Callable[[list[MachineOp], Budget], list[MachineOp]],
+    passed: tuple[Kind, ...],
 ) -> list[MachineOp]:
     parts: list[list[MachineOp]] = [[]]
     meetings = [i for i, op in enumerate(ops) if op.site in budget.meetings]
     ends = {meetings[0] - 1, meetings[-1]} if meetings else set()
     for i, op in enumerate(ops):
         parts[-1].append(op)
-        if op.kind in WALLS or op.kind in ENDS or i in ends or len(parts[-1]) >= WINDOW:
+        if (op.kind in WALLS and op.kind not in passed) or op.kind in ENDS or i in ends or len(parts[-1]) >= WINDOW:
             parts.append([])
     needed = set(budget.live_out)
     ordered: list[list[MachineOp]] = []
@@ -248,8 +255,11 @@ def dependences(ops: list[MachineOp]) -> tuple[list[dict[int, bool]], list[int]]
                 place = (op.reads[0], written.get(op.reads[0], -1)), *op.place
             before += spaces.setdefault(op.space, _Accesses()).meet(i, place, op.stores)
         elif op.stores and op.kind not in ENDS:  # ordered against everything that is
-            for space in ("global", "shared", "local", "async", "nc", "const", *spaces):
-                before += spaces.setdefault(space, _Accesses()).meet(i, None, True)
+            for space in dict.fromkeys(("global", "shared", "local", "async", *UNWRITTEN, *spaces)):
+                if op.kind not in PASSED or space not in UNWRITTEN:
+                    before += spaces.setdefault(space, _Accesses()).meet(i, None, True)
+        if op.kind in PASSED:
+            before += range(i)  # what comes after one may go before it, not the other way round
         for j in before:
             if j != i:
                 after[j][i] = j in made

@@ -1,0 +1,108 @@
+"""What ptxas 13.0 leaves out, and what it moves past barriers; each row is what it made of the same statements for sm_90a."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptxsim.profile.lowering.machine_code import Kind
+from tests.profile.kernels import lowered, units
+
+IDS = (
+    "ld.param.u64 %d0, [place]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4; add.s64 %d2, %d0, %d1;"
+    "shl.b32 %r1, %r0, 2; mov.u32 %r2, row; add.s32 %r2, %r2, %r1;"
+)
+ROW = ".shared .align 16 .b8 row[4096];"
+END = "mad.lo.s32 %r9, %r5, %r6, %r6; st.global.u32 [%d2+256], %r9;"
+
+
+@pytest.mark.parametrize(
+    ("between", "shared", "plain", "unwritten"),
+    [
+        ("", 1, 1, 1),
+        ("st.global.u32 [%d2+1024], %r0;", 1, 2, 1),
+        ("st.shared.u32 [%r2+64], %r0;", 2, 1, 1),
+        ("red.global.add.u32 [%d2+1024], 1;", 1, 2, 1),
+        ("bar.sync 0;", 2, 2, 1),
+        ("bar.warp.sync -1;", 2, 2, 1),
+    ],
+)
+def test_what_has_been_loaded_is_not_loaded_again(between, shared, plain, unwritten):
+    for load, count in (
+        ("ld.shared.u32 {}, [%r2+4];", shared),
+        ("ld.global.u32 {}, [%d2+4];", plain),
+        ("ld.global.nc.u32 {}, [%d2+4];", unwritten),
+    ):
+        body = load.format("%r3") + "add.s32 %r5, %r3, %r0;" + between + load.format("%r6") + END
+        ops = [op for block in lowered(IDS + body, before=ROW).blocks for op in block.ops]
+        assert sum(op.kind == Kind.ACCESS and bool(op.writes) for op in ops) == count, load
+
+
+def test_what_an_address_named_before_it_changed_is_loaded():
+    body = "ld.shared.u32 %r3, [%r2]; add.s32 %r2, %r2, %r3; ld.shared.u32 %r6, [%r2]; add.s32 %r5, %r3, %r0;"
+    assert units(lowered(IDS + body + END, before=ROW)).count("shared") == 2
+
+
+def test_turns_of_an_unrolled_loop_load_what_is_theirs():
+    body = (
+        "mov.u32 %r5, 0; mov.u32 %r6, 0; mov.u32 %r7, 0; LOOP: ld.global.nc.u32 %r3, [%d2]; xor.b32 %r6, %r6, %r3; add.s64 %d2, %d2, 4;"
+        "add.s32 %r7, %r7, 1; setp.lt.s32 %p0, %r7, %r0; @%p0 bra LOOP; st.global.u32 [%d0], %r6;"
+    )
+    machine = lowered(IDS + body, before=ROW)
+    (copies,) = machine.variants.values()
+    assert [sum(op.unit == "global" for op in machine.blocks[copy].ops) for copy in copies] == [4, 2]
+
+
+@pytest.mark.parametrize(
+    ("load", "wall", "passes"),
+    [
+        ("ld.global.nc.u32", "bar.sync 0;", True),
+        ("ld.global.u32", "bar.sync 0;", False),
+        ("ld.global.nc.u32", "fence.acq_rel.gpu;", False),
+    ],
+)
+def test_loads_of_what_nobody_writes_pass_a_barrier(load, wall, passes):
+    body = f"st.shared.u32 [%r2], %r0; {wall} {load} %r5, [%d2+128]; ld.shared.u32 %r6, [%r2+4];"
+    ops = [op for block in lowered(IDS + body + END, before=ROW).blocks for op in block.ops]
+    at = next(i for i, op in enumerate(ops) if op.kind in (Kind.BARRIER, Kind.FENCE))
+    loads = [i for i, op in enumerate(ops) if op.kind == Kind.ACCESS and op.writes]
+    assert (loads[0] < at) is passes and loads[-1] > at
+
+
+def test_what_stands_before_a_barrier_stays_there():
+    body = "ld.shared.u32 %r5, [%r2]; mul.lo.s32 %r5, %r5, %r5; bar.sync 0; ld.shared.u32 %r6, [%r2+4];"
+    ops = [op for block in lowered(IDS + body + END, before=ROW).blocks for op in block.ops]
+    at = next(i for i, op in enumerate(ops) if op.kind == Kind.BARRIER)
+    assert any(op.unit == "imad" and ops[at - 1] is op for op in ops)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "third", "made"),
+    [
+        ("min.s32", "min.s32", "%r5", 1),  # VIMNMX3
+        ("max.u32", "max.u32", "%r5", 1),
+        ("min.s32", "max.s32", "%r5", 2),
+        ("max.u32", "max.s32", "%r5", 2),
+        ("min.s32", "max.s32", "0", 1),  # VIMNMX.RELU
+        ("max.s32", "min.s32", "255", 2),
+    ],
+)
+def test_minima_of_three_are_one(first, second, third, made):
+    body = (
+        "ld.global.u32 %r3, [%d2]; ld.global.u32 %r4, [%d2+4]; ld.global.u32 %r5, [%d2+8];"
+        f"{first} %r6, %r3, %r4; {second} %r9, %r6, {third}; st.global.u32 [%d2], %r9;"
+    )
+    ops = [op for block in lowered(IDS + body, before=ROW).blocks for op in block.ops]
+    assert (
+        sum(op.unit == "alu" and len(op.writes) == 1 and op.writes[0] in _stored(ops) | _before(ops) for op in ops)
+        == made
+    )
+
+
+def _stored(ops):
+    return {r for op in ops if op.stores for r in op.reads}
+
+
+def _before(ops):
+    """What the value that is stored is made from."""
+    stored = _stored(ops)
+    return {r for op in ops if op.unit == "alu" and stored.intersection(op.writes) for r in op.reads}
