@@ -23,7 +23,8 @@ MOST_BYTES = 1 << 18  # of a copy: more than a CTA's shared memory
 # What `list_rows` returns in place of a number of rows.
 MISALIGNED, OUTSIDE_OF_BOX, TOO_LARGE, UNKNOWN_HALO = -1, -2, -3, -4
 OUTSIDE = -1  # in place of the address of a row: it is not in the tensor
-FAR = 1 << 60  # an address that is in no allocation
+FAR = 1 << 60  # an address that is in no allocation, in place of those with the highest bit
+LOW = (1 << 63) - 1
 CHUNK = 16  # bytes that a swizzle keeps together
 BEFORE_HALO = 32  # pixels of im2col::w::128 after which a halo comes
 LOADED_ONLY = 8  # the unit of a type that is not stored
@@ -53,7 +54,6 @@ class TensorRecord(Record):
     loadable: I32
     dims: Five
     strides: Five  # bytes
-    most: Five  # positions beyond these have an address that is in no allocation
     count: Five  # positions of a tile; the first is the elements of a row
     step: Five  # from one position to the next
     low: Three  # pixels' bounding box
@@ -74,7 +74,7 @@ def tensor_record(t: TensorDescription, target: Target) -> TensorRecord:
         step = t.element_strides[i]
         # The innermost dimension has no traversal stride, but with an interleaved layout.
         found.step[i] = 1 if i == 0 and (t.interleave == "none" or found.im2col) else step
-        found.dims[i], found.strides[i], found.most[i] = dim, stride, FAR // max(stride, 1)
+        found.dims[i], found.strides[i] = dim, stride
         found.count[i] = -(-t.box[i] // found.step[i])
     if t.lower_corner is not None:
         found.count[0] = t.channels
@@ -248,10 +248,11 @@ def next_pixel(tensor: TensorRecord, position: list[int], offset: int) -> None:
 
 
 def row_at(tensor: TensorRecord, first: int, position: list[int]) -> int:
-    """The address of the row at a position, or OUTSIDE."""
+    """The address of the row at a position, or OUTSIDE. Addresses have 64 bits: programs count on that the sum wraps (Triton's ragged
+    tensors, whose outermost stride takes back what the next one adds)."""
     address = tensor.start + first * tensor.bytes
     for i in range(1, tensor.rank):
         if position[i] < 0 or position[i] >= tensor.dims[i]:
             return OUTSIDE
-        address += FAR if position[i] > tensor.most[i] else position[i] * tensor.strides[i]
-    return address
+        address += position[i] * tensor.strides[i]
+    return FAR if address >> 63 & 1 else address & LOW

@@ -221,6 +221,22 @@ def test_a_dimension_of_one_may_have_a_stride_of_zero():
         ptxsim.TensorMap(0x1000, "f16", dims=(64, 64, 2), strides=(128, 0), box=(64, 8, 1))
 
 
+def test_addresses_wrap_at_64_bits():
+    """A slice of 5 rows, as Triton's ragged tensors have it: the bound of a dimension ends it, the outermost one takes back what that adds."""
+    image = np.random.default_rng(0).integers(1, 256, (50, 64), np.uint8)
+    rows, first, size = 1 << 30, 7, 5
+    dims, strides = (64, rows, (1 << 31) - 1, (1 << 31) - 1), (64, 64, (1 << 34) - 64)
+    load = (
+        LOAD.replace("2d", "4d")
+        .replace("{%x, %y}", f"{{0, {rows - size}, {first + size}, {rows}}}")
+        .replace("2048", "512")
+    )
+    dump = np.zeros(512, np.uint8)
+    result = run(load + DUMP.replace("2048", "512"), ptxsim.TensorMap(image, "u8", dims, strides, (64, 8, 1, 1)), dump)
+    assert errors(result) == []
+    assert (dump[: 64 * size] == image[first : first + size].ravel()).all() and not dump[64 * size :].any()
+
+
 def test_a_map_that_was_never_filled():
     result = run(
         "    mov.b64 %m, %G;\n" + LOAD,
