@@ -72,8 +72,25 @@ CASES = {  # statements -> which registers hold a fused sum
     + "mov.u32 %a,2; mov.f32 %f5,%f1; L: add.f32 %f6,%f5,%f3; mul.f32 %f5,%f1,%f2; sub.u32 %a,%a,1; setp.ne.u32 %p1,%a,0; @%p1 bra L;": {
         "%f6": False
     },
-    # neg.ftz is a sum of its own where it is subtracted.
+    # neg.ftz is a sum of its own where it is subtracted; so is a minimum of equal numbers.
     "mul.ftz.f32 %f5,%f1,%f2; neg.ftz.f32 %f9,%f5; sub.ftz.f32 %f6,%f3,%f9;": {"%f6": False},
+    "mul.ftz.f32 %f5,%f1,%f2; neg.ftz.f32 %f9,%f5; mul.ftz.f32 %f7,%f9,%f3; add.ftz.f32 %f6,%f5,%f3;": {"%f6": False},
+    "mul.ftz.f32 %f5,%f1,%f2; neg.ftz.f32 %f9,%f5; mul.ftz.f32 %f7,%f9,%f3; sub.ftz.f32 %f6,%f9,%f3;": {"%f7": False},
+    "mul.ftz.f32 %f5,%f1,%f2; min.ftz.f32 %f9,%f5,%f5; mul.ftz.f32 %f7,%f9,%f3; add.ftz.f32 %f6,%f9,%f3;": {
+        "%f6": True
+    },
+    "mul.ftz.f32 %f5,%f1,%f2; min.ftz.f32 %f9,%f5,%f5; mul.ftz.f32 %f7,%f9,%f3; add.ftz.f32 %f6,%f5,%f3;": {
+        "%f6": False
+    },
+    # Copies, whatever they are called.
+    "setp.eq.f32 %p1,%f1,%f2; mul.f32 %f5,%f1,%f2; selp.b32 %f9,%f5,%f5,%p1; add.f32 %f6,%f9,%f3;": {"%f6": True},
+    "mul.f32 %f5,%f1,%f2; max.f32 %f9,%f5,%f5; add.f32 %f6,%f9,%f3;": {"%f6": True},
+    "mul.f32 %f5,%f1,%f2; max.NaN.f32 %f9,%f5,%f5; add.f32 %f6,%f9,%f3;": {"%f6": False},
+    "mul.f32 %f5,%f1,%f2; max.f32 %f9,%f5,%f1; add.f32 %f6,%f9,%f3;": {"%f6": False},
+    "setp.eq.f32 %p1,%f1,%f2; mul.f32 %f5,%f1,%f2; @%p1 min.f32 %f5,%f5,%f5; add.f32 %f6,%f5,%f3;": {"%f6": True},
+    "mul.f32 %f5,%f1,%f1; abs.f32 %f9,%f5; add.f32 %f6,%f9,%f3;": {"%f6": True},
+    "mul.f32 %f5,%f1,%f2; abs.f32 %f9,%f5; add.f32 %f6,%f9,%f3;": {"%f6": False},
+    "mul.f32 %f5,%f1,%f1; neg.f32 %f9,%f5; abs.f32 %f9,%f9; add.f32 %f6,%f9,%f3;": {"%f6": False},
 }
 
 
@@ -212,3 +229,45 @@ def test_packed_products_are_fused_until_a_sum_takes_another(engine):
     first, rounded = wide[0] * wide[1], (f[2] * f[3]).astype(np.float64)
     for register, exact in {"%r7": first + rounded, "%r8": first - wide[4], "%r9": rounded - wide[4]}.items():
         assert np.array_equal(s.registers[register].view("f2")[::2], exact.astype(np.float16)), register
+
+
+# Statement -> whether a sum of the negative product is fused: the assembler looks through neg but where it makes an operation of it.
+NEGATIVES = {"f16": True, "bf16": True, "f16x2": True, "bf16x2": False, "ftz.f16": False, "ftz.f16x2": False}
+
+
+@pytest.mark.parametrize("type", NEGATIVES)
+def test_negative_products_of_halves(type, engine):
+    """a = 1 + 2^-k for the least k of which a^2 rounds: the sum with what a^2 rounds to says whether it has been rounded."""
+    word = type.removeprefix("ftz.")
+    bits, one, ulp, twice = (16, 0x3F80, 0x3F81, 0x3F82) if word.startswith("bf16") else (16, 0x3C00, 0x3C01, 0x3C02)
+    assert one < ulp < twice
+    register = "b32" if word.endswith("x2") else "b16"
+    a, square = (value << bits | value if register == "b32" else value for value in (ulp, twice))
+    text = (
+        f".reg .{register} %h<9>; mov.{register} %h1,{a}; mov.{register} %h2,{square}; mul.{type} %h3,%h1,%h1; neg.{type} %h4,%h3;"
+        f"add.{type} %h5,%h4,%h2;"
+    )
+    s = ptxsim.snippet(text, engine=engine)
+    assert (s.registers["%h5"] != 0).all() == NEGATIVES[type]
+
+
+NAN = 0xFFC12345
+# Statements on a NaN -> what they leave of its bits: copies and selections leave all, arithmetic makes it canonical.
+OF_A_NAN = {
+    "min.f32 %f2,%f1,%f1;": NAN,
+    "max.f32 %f2,%f1,%f1;": NAN,
+    "min.NaN.f32 %f2,%f1,%f1;": 0x7FFFFFFF,
+    "max.ftz.f32 %f2,%f1,%f1;": 0x7FFFFFFF,
+    "neg.f32 %f2,%f1;": 0x7FFFFFFF,
+    "setp.eq.b32 %p1,%f1,%f1; @%p1 neg.f32 %f2,%f1;": NAN ^ 1 << 31,
+    "setp.eq.b32 %p1,%f1,%f1; @%p1 abs.f32 %f2,%f1;": NAN & ~(1 << 31),
+    "setp.eq.b32 %p1,%f1,%f1; @%p1 neg.ftz.f32 %f2,%f1;": 0x7FFFFFFF,
+}
+
+
+@pytest.mark.parametrize("text", OF_A_NAN)
+def test_what_copies_leave_of_a_nan(text, engine):
+    """Read from the machine code of ptxas 13.0, and from what an H200 makes of it (tools/data/programs)."""
+    given = np.full(32, NAN, np.uint32)
+    s = ptxsim.snippet(".reg .f32 %f<4>; .reg .pred %p<2>;" + text, registers={"%f1": given.view("f4")}, engine=engine)
+    assert (s.registers["%f2"].view("u4") == OF_A_NAN[text]).all()

@@ -23,7 +23,7 @@ import numpy as np
 from ptxsim.engine.analysis.def_use import writes
 from ptxsim.engine.program.operand import Address, Constant, Operand, Register, Special, Vector, broadcast
 from ptxsim.engine.program.operation import Op, Program, fact
-from ptxsim.instructions.contraction import FORMULAS
+from ptxsim.instructions.assembled import FORMULAS
 from ptxsim.isa.facts import Access, Scope
 from ptxsim.isa.formula import evaluate
 from ptxsim.lanes import EVERY, LANES

@@ -4,27 +4,24 @@ Read from the machine code of ptxas 13.0 for sm_90, and judged by the bits of an
 saturation or guard, whose result is used by add and sub without rounding modifier alone (same type, same .ftz, the product in one
 operand), all in one stretch of straight-line code, disappears into them; so does the product with the reciprocal that div.approx and
 div.full end with. What ptxas makes branches of (facts.branches) ends a stretch. Products with a constant go further
-(engine.analysis.constant_products). Copies by mov and neg are looked through, what nobody uses is no use, and values count, not
-registers: a factor may be overwritten before the sum. A sum of two products takes the first operand's, but one that is used once goes
+(engine.analysis.constant_products). Copies (engine.analysis.assembled_copies), neg and abs of a square are looked through, what nobody
+uses is no use, and values count, not registers: a factor may be overwritten before the sum. A sum of two products takes the first operand's, but one that is used once goes
 before one that is used often. ptxsim keeps the multiplication itself, so that counts stay those of the text.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from ptxsim.engine.analysis.constant_products import loop_of, on_every_way, with_constants
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import has_effect, slots_of
 from ptxsim.engine.analysis.liveness import kills, live_before, live_out, seen_by_others, uses
-from ptxsim.engine.program.operand import Operand, Register
+from ptxsim.engine.analysis.product_values import Copy, Multiplied, Sum, copied, is_kept, slot_of
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.instructions.contraction import FUSED
-from ptxsim.isa.facts import Facts
-from ptxsim.isa.registry import Definition
 from ptxsim.types import TYPES
 
 
@@ -90,10 +87,6 @@ def _is_loose(op: Op, *operators: str) -> bool:
     return len(op.facts.operators) == 1 and op.facts.operators[0] in operators
 
 
-def _slot(operand: Operand | None) -> int | None:
-    return operand.slot if isinstance(operand, Register) and not operand.sink else None
-
-
 def _wanted(ops: list[Op], after: set[int]) -> list[Op]:
     """Operations without those of which nothing is wanted: ptxas has removed them by then. `after`: registers wanted after them."""
     found, wanted = [], set(after)
@@ -114,61 +107,13 @@ class _Stretch:
     after: set[int]
 
 
-@dataclass(slots=True)
-class _Sum:
-    """A sum that uses a product, or a copy of it, as one of its operands."""
-
-    op: Op
-    operand: int
-    is_negated: bool  # by neg, before
-
-
-@dataclass(slots=True, eq=False)
-class _Value:
-    """What a product leaves in its register, and in copies of it, until other values are there."""
-
-    product: Op
-    goes_on: bool = False  # whether it is the same wherever it is used, a product with a constant
-    loop: set[int] | None = None  # where it goes on to, if not everywhere
-    factors: dict[int, int] = field(default_factory=dict)  # registers, and how often each had been written by then
-    home: object = None  # the walk through the stretch that it is in
-    sums: list[_Sum] = field(default_factory=list)
-    is_computed: bool = False  # something else needs the rounded product
-    outlives_factors: bool = False  # a factor is overwritten before the last sum, or no register of the program has it
-
-    @property
-    def type(self) -> str:
-        return str(self.product.bound.modifiers["type"])
-
-    def fuse(self, program: Program, sums: Iterable[_Sum]) -> None:
-        """Make sums of it those of the product itself."""
-        product = self.product
-        factors = _keep_factors(program, product) if self.outlives_factors else product.sources
-        for use in sums:
-            op = use.op
-            is_difference = op.facts.operators == ("-",)
-            signs = use.is_negated ^ (is_difference and use.operand == 1), is_difference and use.operand == 0
-            definition = with_effect(FUSED[str(op.bound.modifiers["type"])][signs], op.facts)
-            op.wants = {name: op.bound.modifiers.get(name) for name in definition.wants}
-            op.definition, op.sources = definition, (*factors, op.sources[1 - use.operand])
-
-
-@dataclass(frozen=True, slots=True)
-class _Copy:
-    """A register that holds a product, or its negative."""
-
-    value: _Value
-    is_negated: bool = False
-    is_flushed: bool = False  # by neg.ftz, which makes sums of products negative, and stands for itself otherwise
-
-
 def _values(
     program: Program,
     live: list[set[int]],
     stretches: Mapping[int, _Stretch],
     products: Collection[int],
     sinking: Iterable[Op],
-) -> list[_Value]:
+) -> list[Multiplied]:
     """The products with what becomes of them.
 
     live: registers live after each block; stretches: by the block that each begins with; sinking: products with a constant.
@@ -182,40 +127,44 @@ def _values(
         walk = _Walk(stretch.ops, products, sunk, dict(come.get(begin, {})))
         found += walk.values
         lost = stretch.after - _handed_on(program, live, stretch.last, walk.held, come) if sunk else stretch.after
+        for slot, copy in walk.held.items():
+            copy.value.stands_apart |= copy.is_flushed and slot in lost
         for slot, value in walk.all():
-            value.is_computed |= slot in lost
+            value.is_computed |= slot in lost and not (slot in walk.held and walk.held[slot].is_flushed)
+    for value in found:
+        value.is_computed |= value.is_added and value.stands_apart
     return found
 
 
-def _sunk(program: Program, sinking: Iterable[Op]) -> dict[int, _Value]:
+def _sunk(program: Program, sinking: Iterable[Op]) -> dict[int, Multiplied]:
     chosen = {id(op) for op in sinking}
-    graph, found = control_flow(program), dict[int, _Value]()
+    graph, found = control_flow(program), dict[int, Multiplied]()
     for number, block in enumerate(program.blocks):
         here = [op for op in block if id(op) in chosen]
         loop = loop_of(graph, number) if here else None
-        found |= {id(op): _Value(op, goes_on=True, loop=loop) for op in here}
+        found |= {id(op): Multiplied(op, goes_on=True, loop=loop) for op in here}
     return found
 
 
-Coming = dict[int, dict[int, _Copy]]  # by block and register
+Coming = dict[int, dict[int, Copy]]  # by block and register
 
 
 def _coming(
-    program: Program, stretches: Mapping[int, _Stretch], products: Collection[int], sunk: Mapping[int, _Value]
+    program: Program, stretches: Mapping[int, _Stretch], products: Collection[int], sunk: Mapping[int, Multiplied]
 ) -> Coming:
     """The copies of products with constants that are there where stretches begin, whichever way led there."""
 
-    def pass_through(begin: int, held: dict[int, _Copy]) -> dict[int, _Copy]:
+    def pass_through(begin: int, held: dict[int, Copy]) -> dict[int, Copy]:
         walk = _Walk(stretches[begin].ops, products, sunk, held)
         return {slot: copy for slot, copy in walk.held.items() if copy.value.goes_on}
 
-    def may_enter(copy: _Copy, block: int) -> bool:
+    def may_enter(copy: Copy, block: int) -> bool:
         return copy.value.loop is None or block in copy.value.loop
 
     return on_every_way(program, {begin: s.last for begin, s in stretches.items()}, pass_through, may_enter)
 
 
-def _handed_on(program: Program, live: list[set[int]], last: int, held: Mapping[int, _Copy], come: Coming) -> set[int]:
+def _handed_on(program: Program, live: list[set[int]], last: int, held: Mapping[int, Copy], come: Coming) -> set[int]:
     """Registers whose products all blocks that may follow the last one of a stretch have of it, if they want them."""
     found = {slot for slot in held if held[slot].value.goes_on}
     if not found:
@@ -231,11 +180,11 @@ class _Walk:
     """Products on the way through straight-line code. held: the copies that are there at its beginning, then those at its end."""
 
     def __init__(
-        self, ops: Iterable[Op], products: Collection[int], sunk: Mapping[int, _Value], held: dict[int, _Copy]
+        self, ops: Iterable[Op], products: Collection[int], sunk: Mapping[int, Multiplied], held: dict[int, Copy]
     ):
-        self.values: list[_Value] = []  # of products without a constant
+        self.values: list[Multiplied] = []  # of products without a constant
         self.held = held
-        self._lost: dict[int, _Value] = {}  # registers with products from before a branch of the assembler's own
+        self._lost: dict[int, Multiplied] = {}  # registers with products from before a branch of the assembler's own
         self._sunk = sunk
         self._written = Counter[int]()
         for op in ops:
@@ -243,36 +192,43 @@ class _Walk:
             if is_product or self.held or self._lost:
                 self._execute(op, is_product)
 
-    def all(self) -> Iterator[tuple[int, _Value]]:
+    def all(self) -> Iterator[tuple[int, Multiplied]]:
         """Registers with the products that they have."""
         yield from self._lost.items()
         for slot, copy in self.held.items():
             yield slot, copy.value
 
     def _execute(self, op: Op, is_product: bool) -> None:
+        if is_kept(op):
+            return
         used = set(uses(op))
-        copy = _copied(op, self.held) if not used.isdisjoint(self.held) else None
+        copy = copied(op, self.held) if not used.isdisjoint(self.held) else None
         if copy is None:
             self._use(op, used)
         factors = {slot: self._written[slot] for slot in slots_of(op.sources)} if is_product else {}
         for slot in slots_of(op.destinations):
             self._written[slot] += 1
             if slot in self.held:
-                self.held.pop(slot).value.is_computed |= slot not in kills(op)
+                self._let_go(self.held.pop(slot), slot in kills(op))
             self._lost.pop(slot, None)
         if op.facts.branches is not None and op.facts.branches(op.words):
             self._lost.update((slot, value) for slot, value in self.all() if not value.goes_on)
             self.held = {slot: copy for slot, copy in self.held.items() if copy.value.goes_on}
-        into = _slot(op.destinations[0]) if op.destinations else None
+        into = slot_of(op.destinations[0]) if op.destinations else None
         if into is not None and copy is not None:
             self.held[into] = copy
         elif into is not None and is_product:
-            self.held[into] = _Copy(self._made(op, factors))
+            self.held[into] = Copy(self._made(op, factors))
 
-    def _made(self, op: Op, factors: dict[int, int]) -> _Value:
+    def _let_go(self, copy: Copy, is_killed: bool) -> None:
+        """Something else is written to a register, in some lanes or all."""
+        copy.value.stands_apart |= copy.is_flushed and not is_killed
+        copy.value.is_computed |= not copy.is_flushed and not is_killed
+
+    def _made(self, op: Op, factors: dict[int, int]) -> Multiplied:
         value = self._sunk.get(id(op))
         if value is None:
-            value = _Value(op, outlives_factors=op.facts.operators != ("*",))
+            value = Multiplied(op, outlives_factors=op.facts.operators != ("*",))
             self.values.append(value)
         value.factors, value.home = factors, self
         return value
@@ -282,43 +238,24 @@ class _Walk:
             self._lost[slot].is_computed = True
         if used.isdisjoint(self.held):
             return
-        operands = [_slot(source) for source in op.sources]
+        operands = [slot_of(source) for source in op.sources]
         copies = [self.held[slot] for slot in used if slot in self.held]
         for copy in copies:
             value = copy.value
             mine = [n for n, slot in enumerate(operands) if slot in self.held and self.held[slot].value is value]
-            stands_for_itself = copy.is_flushed and op.facts.operators == ("-",) and 1 in mine
-            if stands_for_itself and 0 in mine:
-                mine = [0]
-            takes = _takes(op, value.product, self.held) and len(mine) == 1
-            if copy.is_flushed and not takes:
+            takes = _takes(op, value.product, self.held)
+            if copy.is_flushed and takes and op.facts.operators == ("-",) and 1 in mine:
+                value.stands_apart = True
+                mine.remove(1)
+            if not takes or len(mine) != 1:
+                value.stands_apart |= copy.is_flushed
+                value.is_computed |= not copy.is_flushed
                 continue
-            if not takes or (stands_for_itself and mine == [1]):
-                value.is_computed = True
-                continue
-            value.sums.append(_Sum(op, mine[0], copy.is_negated))
+            value.is_added |= not copy.is_flushed
+            value.sums.append(Sum(op, mine[0], copy.is_negated))
             value.outlives_factors |= value.home is not self or any(
                 self._written[factor] > count for factor, count in value.factors.items()
             )
-
-
-def _copied(op: Op, held: dict[int, _Copy]) -> _Copy | None:
-    """The product that mov or neg copies: ptxas looks through both."""
-    if op.facts.formula not in ("a", "-a") or op.guard is not None:
-        return None
-    into, source = op.destinations[0], op.sources[0]
-    if not isinstance(into, Register) or not isinstance(source, Register) or source.slot not in held:
-        return None
-    known = held[source.slot]
-    if into.declared.bits != source.declared.bits:
-        return None
-    if op.facts.formula == "a":
-        return known
-    mine, its = op.bound.modifiers, known.value.product.bound.modifiers
-    if mine.get("type") != its.get("type") or bool(mine.get("ftz")) > bool(its.get("ftz")):
-        return None
-    is_flushed = known.is_flushed or (bool(mine.get("ftz")) and str(mine["type"]) == "f32")
-    return _Copy(known.value, not known.is_negated, is_flushed)
 
 
 def _takes(op: Op, product: Op, held: Collection[int]) -> bool:
@@ -332,14 +269,14 @@ def _takes(op: Op, product: Op, held: Collection[int]) -> bool:
     )
 
 
-def _fuse(program: Program, values: list[_Value]) -> None:
+def _fuse(program: Program, values: list[Multiplied]) -> None:
     """Sums take products that are used once, the first operand's before the second's; then those used often that none of their sums
     has left for one of these. Where values are packed, both kinds in the order of the text."""
     packed = [value for value in values if _is_packed(value.type)]
     if packed:
         _fuse_in_order(program, packed)
         values = [value for value in values if not _is_packed(value.type)]
-    once: dict[int, list[_Value]] = {value.sums[0].op.site: [] for value in values if len(value.sums) == 1}
+    once: dict[int, list[Multiplied]] = {value.sums[0].op.site: [] for value in values if len(value.sums) == 1}
     for value in values:
         if len(value.sums) == 1:
             once[value.sums[0].op.site].append(value)
@@ -354,12 +291,12 @@ def _is_packed(type: str) -> bool:
     return TYPES[type].element is not None
 
 
-def _fuse_in_order(program: Program, values: list[_Value]) -> None:
+def _fuse_in_order(program: Program, values: list[Multiplied]) -> None:
     """Sums take theirs in the order of the text: a product is fused until a sum takes another one, and needs it rounded."""
     uses = sorted(
         (use.op.site, len(value.sums) > 1, use.operand, n) for n, value in enumerate(values) for use in value.sums
     )
-    chosen: list[list[_Sum]] = [[] for _ in values]
+    chosen: list[list[Sum]] = [[] for _ in values]
     rounded, taken = set[int](), set[int]()
     for site, _, operand, n in uses:
         if site in taken:
@@ -370,31 +307,3 @@ def _fuse_in_order(program: Program, values: list[_Value]) -> None:
     for value, sums in zip(values, chosen, strict=True):
         if sums:
             value.fuse(program, sums)
-
-
-def _keep_factors(program: Program, product: Op) -> tuple[Operand, ...]:
-    """Let a product leave its factors in registers of their own."""
-    assert product.facts.factors is not None
-    type = TYPES[str(product.bound.modifiers["type"])]
-    kept = []
-    for name in product.definition.sources:
-        kept.append(Register(len(program.slots), type, type))
-        program.slots.append(type)
-        program.slot_names.append(f"factor {name}")
-    product.destinations += tuple(kept)
-    product.definition = with_effect(product.facts.factors, product.facts)
-    return tuple(kept)
-
-
-@cache
-def with_effect(effect: Callable[..., object], facts: Facts) -> Definition:
-    """What an operation of these facts is when contraction has given it another effect."""
-    return Definition(effect, facts)
-
-
-def effects_of(facts: Facts) -> Iterator[Callable[..., object]]:
-    """The effects that contraction may give an operation."""
-    if facts.factors is not None:
-        yield facts.factors
-    for by_signs in FUSED.values():
-        yield from by_signs.values()

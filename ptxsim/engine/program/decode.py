@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ptxsim import instructions
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.engine.analysis.assembled_copies import put_copies
 from ptxsim.engine.analysis.fma_contraction import contract
 from ptxsim.engine.analysis.late_copies import LateCopies
 from ptxsim.engine.program.bodies import Bodies
@@ -86,6 +87,7 @@ class Decoder:
             raise PtxError(self.findings)
         for op, labels, blocks in self.pending_targets:
             op.targets = tuple(blocks[label] for label in labels)
+        put_copies(self.program)
         contract(self.program)
         measure_stack(self.program)
         allocates = any(op.family == "stack" for op in self.program.ops)
