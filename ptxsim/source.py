@@ -101,8 +101,8 @@ class Source:
         return self.text.split("\n")
 
     def line(self, number: int) -> str:
-        """Text of a 1-based line; empty where there is none."""
-        return self.lines[number - 1] if 1 <= number <= len(self.lines) else ""
+        """Text of a 1-based line, however it ends; empty where there is none."""
+        return self.lines[number - 1].removesuffix("\r") if 1 <= number <= len(self.lines) else ""
 
     @cached_property
     def line_table(self) -> LineTable:

@@ -7,8 +7,8 @@ answered for the simulated GPU.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +20,7 @@ from ptxsim.programs.wanted import Wanted
 from ptxsim.triton import operators, products
 from ptxsim.triton.fresh import FRESH
 from ptxsim.triton.philox import Philox
-from ptxsim.triton.streams import GPU, Stream, event
+from ptxsim.triton.streams import GPU, Context, Stream, event
 from ptxsim.types import Target, parse_target
 
 # What torch's code for the CPU accumulates in halves, in the backward pass above all.
@@ -116,11 +116,6 @@ def _autocast(begin: Callable[..., None]) -> Callable[..., None]:
     return __init__
 
 
-@contextmanager
-def _on_stream(stream: Any) -> Iterator[None]:
-    yield
-
-
 def answers(target: Target) -> dict[str, Any]:
     """What torch.cuda says of one GPU of that target."""
     found = values(target)
@@ -146,11 +141,11 @@ def answers(target: Target) -> dict[str, Any]:
         "reset_peak_memory_stats": lambda device=None: None, "manual_seed": generator.manual_seed,
         "manual_seed_all": generator.manual_seed, "initial_seed": generator.initial_seed, "seed": generator.seed, "seed_all": generator.seed,
         "default_generators": (generator,), "can_device_access_peer": lambda device, peer: False, "ipc_collect": lambda: None, "Stream": Stream, "current_stream": lambda device=None: Stream(),
-        "default_stream": lambda device=None: Stream(), "stream": _on_stream, "set_stream": lambda stream: None, "device": _on_stream, "Event": event,
+        "default_stream": lambda device=None: Stream(), "stream": Context, "set_stream": lambda stream: None, "device": Context, "Event": event,
         "get_rng_state": lambda device=None: generator.get_all(), "get_rng_state_all": lambda: [generator.get_all()],
         "set_rng_state": lambda state, device=None: generator.set_all(state), "set_rng_state_all": lambda states: generator.set_all(states[0]),
         "nvtx": NVTX, "profiler": PROFILER, "cudart": lambda: CUDART, "_sleep": lambda cycles: None, "is_tf32_supported": lambda: True,
-        "is_current_stream_capturing": lambda: False, "device_of": _on_stream, "StreamContext": _on_stream, "ExternalStream": Stream,
+        "is_current_stream_capturing": lambda: False, "device_of": Context, "StreamContext": Context, "ExternalStream": Stream,
         "reset_max_memory_allocated": lambda device=None: None, "reset_accumulated_memory_stats": lambda device=None: None,
         "set_per_process_memory_fraction": lambda fraction, device=None: None, "memory_summary": lambda device=None, abbreviated=False: "",
         "memory_snapshot": list, "get_sync_debug_mode": lambda: 0, "set_sync_debug_mode": lambda mode: None,
@@ -162,7 +157,7 @@ ACCELERATOR: dict[str, Any] = {
     "is_available": lambda: True, "device_count": lambda: 1, "current_accelerator": lambda check_available=False: torch.device("cuda"),
     "current_device_index": lambda: 0, "current_device_idx": lambda: 0, "set_device_index": lambda device: None,
     "set_device_idx": lambda device: None, "current_stream": lambda device=None: Stream(), "set_stream": lambda stream: None,
-    "synchronize": lambda device=None: None, "device_index": _on_stream, "empty_cache": lambda: None,
+    "synchronize": lambda device=None: None, "device_index": Context, "empty_cache": lambda: None,
 }  # fmt: skip
 
 

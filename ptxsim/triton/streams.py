@@ -49,3 +49,19 @@ class Stream:
 
     def __hash__(self) -> int:
         return hash(Stream)
+
+
+class Context:
+    """A device, or a stream, that is the current one for a while: torch.cuda.device and torch.cuda.stream, which may be entered again.
+    `idx`, `prev_idx`: its number and that of the one before."""
+
+    idx = prev_idx = 0
+
+    def __init__(self, given: Any = None):
+        self.stream = given
+
+    def __enter__(self) -> None:
+        """There is one device."""
+
+    def __exit__(self, *error: object) -> None:
+        """What was raised goes on."""

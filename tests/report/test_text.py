@@ -50,6 +50,10 @@ error[PTX430] missing-proxy-fence: wgmma reads shared memory that no proxy fence
     )
 
 
+def test_lines_may_end_with_cr_lf():
+    assert render(replace(FINDING, source=Source(TEXT.replace("\n", "\r\n"), "gemm.ptx"))) == render(FINDING)
+
+
 def test_a_line_alone_is_underlined_where_its_text_begins():
     source = Source("\n    ld.shared.f32 %f0, [%r0];", "k.ptx")
     finding = Finding("trap", "x", 1, labels=(Label(2, "here", length=13),)).of(source)

@@ -241,6 +241,11 @@ stream.record_event(torch.cuda.Event())
 x.record_stream(stream)
 assert not torch.cuda.is_current_stream_capturing() and torch.version.cuda and x.type("torch.cuda.HalfTensor").dtype == torch.float16
 torch.cuda.cudart().cudaProfilerStart()
+for context in (torch.cuda.device(x.device), torch.cuda.stream(stream)):
+    for _ in range(2):
+        with context:
+            pass
+assert torch.cuda.device("cuda:0").idx == 0 and isinstance(torch.cuda.device(0), torch.cuda.device)
 assert torch.compile(lambda given: given + 1)(torch.ones(2, device="cuda")).tolist() == [2, 2]
 both = torch.library.Library("both", "DEF")
 both.define("ours(Tensor x) -> Tensor")
