@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptxsim.profile.lowering.machine_code import Kind
+from ptxsim.profile.lowering.machine_code import Kind, MachineOp
+from ptxsim.profile.lowering.schedule import Budget, schedule
 from tests.profile.kernels import lowered, units
 
 IDS = (
@@ -106,3 +107,43 @@ def _before(ops):
     """What the value that is stored is made from."""
     stored = _stored(ops)
     return {r for op in ops if op.unit == "alu" and stored.intersection(op.writes) for r in op.reads}
+
+
+@pytest.mark.parametrize(("first", "asked"), [("ld.param.u32 %r7, [n];", 4), ("mov.u32 %r7, 0;", 0)])
+def test_copies_of_a_loop_are_asked_for(first, asked):
+    """Comparisons and branches for four turns at once, two, one and none, unless the text tells how many there are."""
+    body = (
+        f"{first} mov.u32 %r6, 0; LOOP: ld.global.nc.u32 %r3, [%d2]; xor.b32 %r6, %r6, %r3; add.s64 %d2, %d2, 4;"
+        "add.s32 %r7, %r7, 1; setp.lt.s32 %p0, %r7, 16; @%p0 bra LOOP; st.global.u32 [%d0], %r6;"
+    )
+    machine = lowered(IDS + body, before=ROW)
+    assert machine.variants and sum(op.kind == Kind.CHECK for op in machine.blocks[0].ops) == asked
+
+
+@pytest.mark.parametrize(("whole", "products"), [(False, 2), (True, 4)])
+def test_a_vector_finds_room_where_another_one_was(whole, products):
+    """Words of two vectors are multiplied in pairs, and the third has as many registers as two have: it waits for all words of one of them."""
+    vectors = [
+        MachineOp("global", tuple(range(k, k + 4)), (0,), kind=Kind.ACCESS, space="nc", place=(4 * k, 16))
+        for k in (1, 5, 9)
+    ]
+    pairs = [MachineOp("fma", (20,), (k, 5 + k - 1, 20)) for k in (1, 2, 3, 4)]
+    rest = [MachineOp("fma", (20,), (k, 20)) for k in (9, 10, 11, 12)]
+    order = schedule(
+        [*vectors[:2], *pairs, vectors[2], *rest], Budget(10, lambda slot: 1, frozenset({0, 20}), whole=whole)
+    )
+    before = order[: order.index(vectors[2])]
+    assert sum(op.unit == "fma" for op in before) == products
+
+
+@pytest.mark.parametrize(
+    ("atomics", "products", "copied"),
+    [(1, 16, True), (2, 16, True), (3, 8, True), (3, 12, False), (4, 0, True), (4, 4, False), (5, 0, False)],
+)
+def test_atomics_weigh_more_than_stores_where_loops_are_copied(atomics, products, copied):
+    changes = "".join(f"red.global.add.u32 [%d3+{512 * k}], %r3;" for k in range(atomics))
+    body = (
+        "ld.param.u32 %r7, [n]; mov.u32 %r8, 0; LOOP: ld.global.nc.u32 %r3, [%d2];" + changes + "mad.lo.u32 %r5, %r5, %r5, %r1;" * products
+        + "add.s64 %d2, %d2, 4; add.s32 %r8, %r8, 1; setp.lt.s32 %p0, %r8, %r7; @%p0 bra LOOP; st.global.u32 [%d0], %r5;"
+    )  # fmt: skip
+    assert bool(lowered(IDS + "mov.u32 %r5, 1; add.s64 %d3, %d2, %d1;" + body, before=ROW).variants) is copied

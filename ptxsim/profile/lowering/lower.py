@@ -6,6 +6,7 @@ are assigned. `lower` is the way in; `emulated` has the sequences that stand for
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeAlias
 
 from ptxsim.engine.analysis import def_use
@@ -29,7 +30,7 @@ from ptxsim.profile.lowering.predication import keep_old_values, predicate
 from ptxsim.profile.lowering.pressure import FULL_OCCUPANCY, LOADS_CONSTANTS, MOST, Pressure
 from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.lowering.repeated import loaded_once
-from ptxsim.profile.lowering.schedule import PASSED, Budget, narrow, schedule
+from ptxsim.profile.lowering.schedule import PASSED, Budget, is_vector, narrow, schedule
 from ptxsim.profile.lowering.spills import spill
 from ptxsim.profile.lowering.traits import Given, Traits, traits
 from ptxsim.profile.model.figures import UNITS
@@ -130,6 +131,8 @@ class Lowering(Assembly):
                 block.ops = self._timed(
                     number, block.ops, text, Budget(room, pressure.words, live, self.meetings), lanes, most
                 )
+            for number in variants:
+                self._ask_for_turns(number, blocks)
         # Where warps give registers to others, a thread begins with as many as .maxnreg or .minnctapersm allow, up to what some end with.
         if moved := [synchronisation.literal(op) for op in self.program.ops if op.family == "set_registers"]:
             needed = max(needed, min(self.allowed, max(moved)))
@@ -181,11 +184,13 @@ class Lowering(Assembly):
         """A block in the order that takes time, `ops` being the one that registers are counted in: without loads of what is there, and past
         barriers where `most` registers suffice for that, or those that it takes anyway."""
         once = loaded_once(self.program, self.flow, text) if number < len(self.program.blocks) else text
+        budget = replace(budget, whole=any(map(is_vector, once)))
         if any(op.kind in PASSED for op in text):
             made = schedule(once, budget, PASSED)
             if pressure.within(made, budget.live_out) <= max(most, pressure.within(ops, budget.live_out)):
                 return made
-        return ops if all(op is other for op, other in zip(once, text)) else schedule(once, budget)
+        same = all(op is other for op, other in zip(once, text)) and not budget.whole
+        return ops if same else schedule(once, budget)
 
     def _unroll(self, blocks: list[MachineBlock]) -> dict[int, list[int]]:
         """Append copies of loop bodies; block -> numbers of its copies, largest first."""
@@ -200,6 +205,19 @@ class Lowering(Assembly):
                     self.counted.add(len(blocks))
                 blocks.append(unroll.copies(self.flow, number, blocks[number], count, self.new_slot))
         return variants
+
+    def _ask_for_turns(self, number: int, blocks: list[MachineBlock]) -> None:
+        """What comes before and after a loop of which ptxas makes copies: whether there are turns at all, for four at once, for two, one."""
+        before = [block for block, after in enumerate(self.graph.successors) if number in after and block != number]
+        if unroll.known_turns(self.flow, number) or len(before) != 1 or len(self.graph.successors[before[0]]) != 1:
+            return
+        site = blocks[number].ops[-1].site
+        for _ in range(unroll.QUESTIONS):
+            asked = self.new_slot()
+            blocks[before[0]].ops += [
+                MachineOp("alu", (asked,), (), site),
+                MachineOp("branch", (), (), site, Kind.CHECK, predicates=(asked,)),
+            ]
 
     def _first_site(self) -> int:
         return next((op.site for block in self.program.blocks for op in block), 0)

@@ -148,12 +148,19 @@ def _added(op: MachineOp, live: set[int], words: Callable[[int], int]) -> int:
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Registers a schedule may use: `words` says how many 32-bit registers a value takes. meetings: sites that lanes may reach one after the other;
-    nothing moves from before the first of a block to after it, or past the last."""
+    nothing moves from before the first of a block to after it, or past the last. whole: the words of a vector lie side by side, and another vector
+    finds room where all of them are free."""
 
     limit: int
     words: Callable[[int], int]
     live_out: frozenset[int]
     meetings: frozenset[int] = frozenset()
+    whole: bool = False
+
+
+def is_vector(op: MachineOp) -> bool:
+    """Whether an instruction loads several words."""
+    return op.kind == Kind.ACCESS and len(op.writes) > 1
 
 
 class _Live:
@@ -168,10 +175,16 @@ class _Live:
         self.live |= {r for r in budget.live_out if r not in written}
         self.total = sum(map(self.words, self.live))
         self.limit = budget.limit
+        self.vectors = [budget.whole and is_vector(op) for op in ops]
+        self.vector_of: dict[int, int] = {}  # word of a vector that is there -> what has loaded it
+        self.left: dict[int, int] = {}  # words of each that are in use
+        self.parted = 0  # registers beside those, which no vector can have
 
     def fits(self, i: int) -> bool:
         """Whether there are registers for an instruction, of that number, now."""
         change = self.change(i)
+        if self.vectors[i]:
+            return change <= 0 or self.total + self.parted + change <= self.limit
         return change <= 0 or self.total + change <= self.limit
 
     @staticmethod
@@ -200,6 +213,14 @@ class _Live:
             self.uses[r] -= 1
         self.live.update(self.writes[i])
         self.live.difference_update(gone)
+        for r in gone:
+            if (vector := self.vector_of.pop(r, None)) is not None:
+                self.left[vector] -= 1
+                words = self.words(r)
+                self.parted += words if self.left[vector] else -(len(self.writes[vector]) - 1) * words
+        if self.vectors[i]:
+            self.left[i] = len(self.writes[i])
+            self.vector_of.update(dict.fromkeys(self.writes[i], i))
 
 
 _Place: TypeAlias = tuple[tuple[int, int], int, int] | None  # base and who has written it, offset, bytes

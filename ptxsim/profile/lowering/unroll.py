@@ -17,11 +17,12 @@ from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp
 # with every load from shared memory, more with any from global memory, fewer with stores; never so many loads in flight.
 PLAIN_LIMIT, MOST = 22, 68
 SHARED_LOAD, GLOBAL_LOAD = 4, 22
-SHARED_STORE, GLOBAL_STORE = 2.7, 1.75
+SHARED_STORE, GLOBAL_STORE, CHANGED = 2.7, 1.75, 8.25  # the last one: atomics, of either
 MOST_LOADS = 15  # from global memory
 # Of loops of so few turns as the text tells: as many copies as the largest power of two that divides them, of bodies up to so many instructions.
 # None where that is one (20 products of Triton in tools/data/judged: 8 and 16 turns are copied, 7 and 15 are not).
 MOST_KNOWN, COPIES_KNOWN = 128, 16
+QUESTIONS = 4  # comparisons and branches around the copies of a loop whose turns the text does not tell (ptxas 13.0)
 COMPARED = ("lt", "ne", "lo", "gt")  # of a count that goes on while it is not at its bound
 
 
@@ -35,10 +36,15 @@ def factors(flow: DefUse, number: int, block: MachineBlock) -> tuple[int, ...]:
         return ()
     if 0 < turns <= COPIES_KNOWN:
         return (math.gcd(turns, COPIES_KNOWN),) if size <= MOST_KNOWN else ()
-    accesses = Counter((op.unit, op.stores) for op in block.ops if op.kind == Kind.ACCESS)
+    accesses = Counter(
+        "atomic" if flow.program.ops[op.site].family == "atomic" else (op.unit, op.stores)
+        for op in block.ops
+        if op.kind == Kind.ACCESS
+    )
     loads = accesses["global", False]
     limit: float = PLAIN_LIMIT + SHARED_LOAD * accesses["shared", False] + GLOBAL_LOAD * bool(loads)
     limit -= SHARED_STORE * accesses["shared", True] + GLOBAL_STORE * accesses["global", True]
+    limit -= CHANGED * accesses["atomic"]
     return (4, 2) if size <= min(limit, MOST) and loads <= MOST_LOADS else ()
 
 
