@@ -93,7 +93,9 @@ def copied(op: Op, held: dict[int, Copy]) -> Copy | None:
     if effect is assembled.flushed:
         return replace(known, is_flushed=True)
     if formula == "abs(a)":
-        return known if type == "f32" and not known.is_negated and _is_square(product) else None
+        if type != "f32" or known.is_negated or not _is_square(product):
+            return None
+        return replace(known, is_flushed=known.is_flushed or flushes)
     if type == "bf16x2" or (flushes and type != "f32"):  # an addition or a product with zero
         return None
     return Copy(known.value, not known.is_negated, known.is_flushed or flushes)
