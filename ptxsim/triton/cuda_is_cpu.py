@@ -174,6 +174,11 @@ def apply() -> None:
     torch.set_default_device = lambda device: default(_mapped(_numbered(device)))
     torch.Generator = Generator
     torch.autocast.__init__ = _autocast(torch.autocast.__init__)
+    # Operators of programs ask whether they are under an autocast, which is the CPU's.
+    enabled, kind = torch.is_autocast_enabled, torch.get_autocast_dtype
+    torch.is_autocast_enabled = lambda device_type="cuda": enabled(_mapped(device_type))
+    torch.get_autocast_dtype = lambda device_type: kind(_mapped(device_type))
+    torch.get_autocast_gpu_dtype = lambda: kind("cpu")
     torch.cpu.set_stream = lambda stream: None  # programs ask the module of their device, by its name
     # torch.compile would make code for CUDA's devices: functions are what they are without it.
     os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")

@@ -199,6 +199,8 @@ assert torch.zeros_like(x, device=x.device).to(x.device).device.type == "cuda" a
 assert copy.deepcopy(torch.nn.Linear(2, 2).to("cuda")).weight.device == x.device
 with torch.autocast("cuda", dtype=torch.bfloat16):
     assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
+    assert torch.is_autocast_enabled() and torch.get_autocast_gpu_dtype() == torch.get_autocast_dtype("cuda") == torch.bfloat16
+assert not torch.is_autocast_enabled("cuda")
 with torch.cuda.amp.autocast():
     assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float16
 with torch.device("cuda"):
