@@ -2,6 +2,7 @@
 
 Read from the machine code of ptxas 13.0 for sm_90: the former copy, so that a NaN keeps its bits; the latter are a selection (FSEL), which
 changes the sign and nothing else. These are no instructions of their own: ptxsim.engine.analysis.assembled_copies puts them in their place.
+They take the operands that the instruction has.
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ from ptxsim.numerics import scalar
 from ptxsim.types import ScalarType
 
 
-def kept(a: LaneValue) -> LaneValue:
+def kept(a: LaneValue, b: LaneValue) -> LaneValue:
     return a
 
 
-def flushed(a: LaneValue, *, type: ScalarType) -> LaneValue:
+def chosen(a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
+    return a
+
+
+def flushed(a: LaneValue, b: LaneValue, *, type: ScalarType) -> LaneValue:
     """A copy by an addition of -0, with .ftz."""
     return with_sign(a, type, True, lambda word, _: word)
 
@@ -34,7 +39,10 @@ def sign_cleared(a: LaneValue, *, type: ScalarType) -> LaneValue:
     return lanes.bits(scalar.magnitude(a, type), type)
 
 
-COPIES: tuple[Callable[..., Any], ...] = (kept, flushed)
-EFFECTS: tuple[Callable[..., Any], ...] = (*COPIES, sign_flipped, sign_cleared)
+PLAIN_COPIES: tuple[Callable[..., Any], ...] = (kept, chosen)
+EFFECTS: tuple[Callable[..., Any], ...] = (*PLAIN_COPIES, flushed, sign_flipped, sign_cleared)
 # What operations compute to which the assembler has given another effect: their facts stay those of the text.
-FORMULAS: dict[object, str] = {**contraction.FORMULAS, **dict(zip(EFFECTS, ("a", "a", "-a", "abs(a)"), strict=True))}
+FORMULAS: dict[object, str] = {
+    **contraction.FORMULAS,
+    **dict(zip(EFFECTS, ("a", "a", "a", "-a", "abs(a)"), strict=True)),
+}

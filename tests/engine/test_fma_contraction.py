@@ -260,15 +260,16 @@ OF_A_NAN = {
     "min.NaN.f32 %f2,%f1,%f1;": 0x7FFFFFFF,
     "max.ftz.f32 %f2,%f1,%f1;": 0x7FFFFFFF,
     "neg.f32 %f2,%f1;": 0x7FFFFFFF,
-    "neg.f32 %f3,%f1; neg.f32 %f2,%f3;": NAN,
-    "neg.f32 %f2,%f1; neg.f32 %f2,%f2;": NAN,
-    "neg.f32 %f3,%f1; mov.f32 %f1,0f3F800000; neg.f32 %f2,%f3;": 0x7FFFFFFF,
-    "neg.f32 %f3,%f1; neg.f32 %f3,%f3; neg.f32 %f2,%f3;": 0x7FFFFFFF,
     "neg.ftz.f32 %f3,%f1; neg.ftz.f32 %f2,%f3;": 0x7FFFFFFF,
     "setp.eq.b32 %p1,%f1,%f1; @%p1 neg.f32 %f2,%f1;": NAN ^ 1 << 31,
     "setp.eq.b32 %p1,%f1,%f1; @%p1 abs.f32 %f2,%f1;": NAN & ~(1 << 31),
     "setp.eq.b32 %p1,%f1,%f1; @%p1 neg.ftz.f32 %f2,%f1;": 0x7FFFFFFF,
 }
+
+
+def test_negatives_of_different_types_undo_nothing(engine):
+    text = ".reg .b32 %r<4>; mov.b32 %r1,0; neg.f32 %r2,%r1; neg.f16x2 %r3,%r2;"
+    assert (ptxsim.snippet(text, engine=engine).registers["%r3"] == 0x8000).all()
 
 
 @pytest.mark.parametrize("text", OF_A_NAN)

@@ -130,6 +130,20 @@ def test_predicated_first_values_keep_nothing():
     assert [op.kept for op in ops][:1] == [()]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "setp.lt.s32 %p0, %r0, 9; selp.b32 %r9, %r0, %r0, %p0;",
+        "setp.lt.s32 %p0, %r0, 9; cvt.rn.f32.s32 %f0, %r0; selp.f32 %f1, %f0, %f0, %p0; mov.b32 %r9, %f1;",
+        "cvt.rn.f32.s32 %f0, %r0; min.f32 %f1, %f0, %f0; max.ftz.f32 %f1, %f1, %f1; mov.b32 %r9, %f1;",
+        "setp.lt.s32 %p0, %r0, 9; cvt.rn.f32.s32 %f0, %r0; @%p0 neg.f32 %f0, %f0; @!%p0 abs.f32 %f0, %f0; mov.b32 %r9, %f0;",
+    ],
+)
+def test_operations_that_only_copy_or_change_a_sign_are_lowered(body):
+    """Their effects are not those of their names (engine.analysis.assembled_copies)."""
+    assert units(lowered(IDS + body + STORE))[-1] == "global"
+
+
 def test_what_nobody_reads_is_gone():
     assert units(lowered(IDS + "mul.lo.s32 %r1, %r0, 7; mov.b32 %r9, %r0;" + STORE)) == ["global"]
 

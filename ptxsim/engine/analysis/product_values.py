@@ -74,7 +74,7 @@ class Copy:
 def copied(op: Op, held: dict[int, Copy]) -> Copy | None:
     """The product that an operation copies: ptxas looks through these."""
     formula, effect = op.facts.formula, op.definition.effect
-    if formula not in ("a", "-a", "abs(a)") and effect not in assembled.COPIES:
+    if formula not in ("a", "-a", "abs(a)") and effect not in (*assembled.PLAIN_COPIES, assembled.flushed):
         return None
     into, source = op.destinations[0], op.sources[0]
     if not isinstance(into, Register) or not isinstance(source, Register) or source.slot not in held:
@@ -84,7 +84,7 @@ def copied(op: Op, held: dict[int, Copy]) -> Copy | None:
     known = held[source.slot]
     if into.declared.bits != source.declared.bits:
         return None
-    if effect is assembled.kept or formula == "a":
+    if effect in assembled.PLAIN_COPIES or formula == "a":
         return known
     mine, product = op.bound.modifiers, known.value.product
     its, type, flushes = product.bound.modifiers, str(mine.get("type")), bool(mine.get("ftz"))
@@ -103,7 +103,7 @@ def copied(op: Op, held: dict[int, Copy]) -> Copy | None:
 
 def is_kept(op: Op) -> bool:
     """Whether an operation leaves its register as it is, in whichever lanes."""
-    return op.definition.effect is assembled.kept and slot_of(op.destinations[0]) == slot_of(op.sources[0])
+    return op.definition.effect in assembled.PLAIN_COPIES and slot_of(op.destinations[0]) == slot_of(op.sources[0])
 
 
 def _is_square(product: Op) -> bool:
@@ -127,7 +127,7 @@ def _keep_factors(program: Program, product: Op) -> tuple[Operand, ...]:
 
 @cache
 def with_effect(effect: Callable[..., object], facts: Facts) -> Definition:
-    """What an operation of these facts is when contraction has given it another effect."""
+    """What an operation of these facts is when the assembler has given it another effect."""
     return Definition(effect, facts)
 
 

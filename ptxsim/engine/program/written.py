@@ -1,6 +1,6 @@
 """The operations of a program as plain rows, and back: several times quicker than text is parsed and decoded.
 
-Forms are told by their names, effects that the assembler's contraction has put in place of a form's own by theirs.
+Forms are told by their names, effects that the assembler has put in place of a form's own by theirs.
 """
 
 from __future__ import annotations
