@@ -1,4 +1,4 @@
-"""A plain look that only says whether an atomic is needed is a note where the place goes one way; else a race."""
+"""A plain look that only says whether an atomic is needed is a note where the place goes one way or only sets a bit; else a race."""
 
 import pytest
 
@@ -16,6 +16,10 @@ from tests.helpers import ROOT
         ("float_maximum_added_to", "error"),
         ("maximum_of_either_sign", "error"),
         ("maximum_tried_once", "error"),
+        ("bit_looked_up_first", "note"),
+        ("bit_looked_up_first_as_compiled", "note"),
+        ("bits_looked_up_first", "error"),
+        ("bit_that_is_counted", "error"),
     ],
 )
 def test_only_what_goes_one_way_is_a_note(name, level, engine):

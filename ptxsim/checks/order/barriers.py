@@ -92,12 +92,9 @@ def arrive(o: Order, slot: int, warp: int, lanes: int, number: int, phase: int, 
         rest &= ~part
 
 
-def come_to_cluster(o: Order, slot: int, warp: int, is_relaxed: bool) -> None:
-    """A warp comes to the barrier of its cluster."""
-    place = int(o.n[CTAS]) + 1 + warp
-    o.relaxed[slot, place] = 0
-    if is_relaxed:
-        o.relaxed[slot, o.n[CTAS]], o.relaxed[slot, place] = o.n[NOW], 1
+def come_to_cluster(o: Order, slot: int, warp: int, phase: int) -> None:
+    """Lanes of a warp come to the barrier of its cluster with .relaxed."""
+    o.relaxed[slot, o.n[CTAS]], o.relaxed[slot, o.n[CTAS] + 1 + warp] = o.n[NOW], phase + 1
 
 
 def put_off(o: Order, slot: int, warp: int, row: int, number: int) -> None:
@@ -235,7 +232,7 @@ def leave(o: Order, slot: int, warp: int, lanes: int, number: int, is_whole: boo
         if is_cluster:
             see_all(o, row)
     is_met = lanes & o.live[slot, warp] == o.live[slot, warp]
-    if is_cluster and o.relaxed[slot, o.n[CTAS] + 1 + warp]:
+    if is_cluster and o.relaxed[slot, o.n[CTAS] + 1 + warp] == o.phase[slot, number] + 1:
         is_met = False  # lanes know no more of each other than of other warps
     if is_met and o.uniform[slot, warp] == NONE:
         meet(o, slot, warp, lanes)

@@ -18,6 +18,7 @@ from ptxsim.checks.order.state import (
     NOTED,
     NOW,
     SHIFT,
+    THREADS,
     WARPS,
     WHOLE_LINES,
     Order,
@@ -49,10 +50,11 @@ def keep_in_log(o: Order, row: int, record: Array, lanes: int, is_anybodys: bool
     mine = o.log_note[at]
     mine["time"], mine["own"] = o.n[NOW], max(o.floor[row], o.own[row])
     if o.n[EDGES]:  # lanes have come to know each other at an mbarrier or a flag, too
+        there = min(int(o.n[THREADS]) - int(record["warp"]) * LANES, LANES)
         unit = (
             (int(o.place[record["cta"]]) - int(o.n[LOG_SLOT] * o.n[CTAS])) * int(o.n[WARPS]) + int(record["warp"])
         ) * LANES
-        mine["own"] = max(int(mine["own"]), lowest_of(o.clock[row], unit, unit + LANES))
+        mine["own"] = max(int(mine["own"]), lowest_of(o.clock[row], unit, unit + there))
     mine["lanes"], mine["together"], mine["again"] = lanes, is_anybodys or lanes != 0, 0
     mine["copier"] = 0
     mine["late"] = late

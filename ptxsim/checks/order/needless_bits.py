@@ -9,7 +9,7 @@ from __future__ import annotations
 from ptxsim.checks.order.needless import found_at, goes_on, put_there
 from ptxsim.checks.order.unused import at_one_place, is_ordinary, same_values
 from ptxsim.engine.analysis.def_use import reads, slots_of, writes
-from ptxsim.engine.program.operand import Constant, Register
+from ptxsim.engine.program.operand import Constant, Operand, Register
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import AccessKind
 
@@ -20,7 +20,7 @@ def only_asks_for_a_bit(program: Program, load: Op, update: Op) -> bool:
         return False
     updates = [op for op in program.ops if _is_atomic(op) and at_one_place(program, load, op)]
     looks = [op for op in program.ops if is_ordinary(op, AccessKind.READ) and at_one_place(program, load, op)]
-    if not all(_sets(op) and _is_one_bit(program, op) and not writes(op) for op in updates):
+    if not all(_sets(op) and _is_one_bit(program, op) and not _is_read(program, writes(op)) for op in updates):
         return False
     found, asked = found_at(program, looks), set[int]()
     for op in program.ops:
@@ -43,10 +43,30 @@ def _sets(op: Op) -> bool:
 def _is_one_bit(program: Program, update: Op) -> bool:
     """Whether an atomic sets one bit: a constant, or 1 shifted to the left."""
     value = put_there(update)
-    if isinstance(value, Constant):
-        return int(value.value).bit_count() == 1
-    made = [op for op in program.ops if isinstance(value, Register) and value.slot in writes(op)]
-    return len(made) == 1 and made[0].family == "shl" and _is(made[0].sources[0], 1)
+    constant, made = _constant(program, value), _made_by(program, value)
+    if constant is not None:
+        return constant.bit_count() == 1
+    return made is not None and made.family == "shl" and _constant(program, made.sources[0]) == 1
+
+
+def _constant(program: Program, operand: Operand | None) -> int | None:
+    """The number that an operand is, or that has been moved into the register."""
+    made = _made_by(program, operand)
+    if made is not None and made.family == "mov" and made.facts.formula == "a":
+        operand = made.sources[0]
+    return operand.value if type(operand) is Constant else None
+
+
+def _made_by(program: Program, operand: Operand | None) -> Op | None:
+    """The only operation that writes a register, in all lanes."""
+    made = [op for op in program.ops if isinstance(operand, Register) and operand.slot in writes(op)]
+    return made[0] if len(made) == 1 and made[0].guard is None else None
+
+
+def _is_read(program: Program, slots: list[int]) -> bool:
+    """Whether anything makes use of registers."""
+    returned = {each.slot for function in program.functions.values() for each in function.returns}
+    return not returned.isdisjoint(slots) or any(not set(slots).isdisjoint(reads(op)) for op in program.ops)
 
 
 def _is(operand: object, value: int) -> bool:

@@ -95,8 +95,8 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
             other = came_unlike(o, slot, number, int(addresses[1]), site)
             if other != NONE:
                 tell(o, found, UNLIKE, site, other, int(addresses[0]), slot, warp, lowest(mask), warp, False)
-            if int(addresses[0]) >= BARRIERS:
-                come_to_cluster(o, slot, warp, relaxed)
+            if relaxed:
+                come_to_cluster(o, slot, warp, int(addresses[1]))
             arrive(o, slot, warp, mask, number, int(addresses[1]), relaxed, not bits & ARRIVES)
         elif event == Event.LEAVE:
             number = barrier_number(o, rank, int(addresses[0]), int(addresses[1]))

@@ -176,8 +176,8 @@ class Arrays(NamedTuple):
         Array  # by slot and COPIED column: the mbarrier on which all of these complete, NONE if there are several
     )
     sent: Array  # by slot, rank and COPIED column; the last counts the bytes that are not over (see departures)
-    # By slot and rank: when a thread last came to the cluster's barrier with .relaxed, before the CTA left it; then, at all; then by warp: whether it has
-    # come so to the one that it leaves next.
+    # By slot and rank: when a thread last came to the cluster's barrier with .relaxed, before the CTA left it; then, at all; then by warp: the last
+    # phase, plus one, in which some of its lanes have.
     relaxed: Array
     covered_at: Array  # its last fence that stands in one order with others
     need: Array  # the scope that a fence must have for what waits for it, or NONE
