@@ -7,7 +7,7 @@ from ptxsim.profile.lowering.lower import lower
 from ptxsim.profile.lowering.machine_code import Kind, MachineProgram
 from ptxsim.profile.lowering.regions import merged
 
-HEADER = ".version 8.4\n.target sm_90a\n.address_size 64\n"
+HEADER = ".version 9.0\n.target sm_90a\n.address_size 64\n"
 PARAMETERS = ".param .u64 place, .param .u32 n"
 
 
@@ -23,9 +23,9 @@ def kernel(
     return ptxsim.Module.from_text(text).kernel("k")
 
 
-def lowered(body: str, registers: str = "", before: str = "") -> MachineProgram:
-    program = kernel(body, registers, before=before).program("sm_90a")
-    return lower(merged(program))
+def lowered(body: str, registers: str = "", before: str = "", target: str = "sm_90a") -> MachineProgram:
+    program = kernel(body, registers, before=before, target=target).program(target)
+    return lower(merged(program), target)
 
 
 def units(machine: MachineProgram, block: int = 0) -> list[str]:

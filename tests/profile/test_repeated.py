@@ -99,6 +99,25 @@ def test_minima_of_three_are_one(first, second, third, made):
     )
 
 
+@pytest.mark.parametrize(
+    ("target", "three", "relu"),
+    [("sm_80", 2, 2), ("sm_89", 2, 2), ("sm_90a", 1, 1), ("sm_103a", 1, 1), ("sm_110a", 2, 2), ("sm_120a", 2, 1)],
+)
+def test_targets_without_minima_of_three_make_two(target, three, relu):
+    for first, second, third, made in (
+        ("min.s32", "min.s32", "%r5", three),  # VIMNMX3
+        ("add.s32", "max.s32", "%r5", three),  # VIADDMNMX
+        ("min.s32", "max.s32", "0", relu),  # VIMNMX.RELU
+        ("max.s32", "max.s32", "0", relu),
+    ):
+        body = (
+            "ld.param.u64 %d2, [place]; ld.global.u32 %r3, [%d2]; ld.global.u32 %r4, [%d2+4]; ld.global.u32 %r5, [%d2+8];"
+            f"{first} %r6, %r3, %r4; {second} %r9, %r6, {third}; st.global.u32 [%d2], %r9;"
+        )
+        got = [unit for unit in units(lowered(body, target=target)) if unit in ("alu", "imad")]
+        assert len(got) == made, (first, second, got)
+
+
 def _stored(ops):
     return {r for op in ops if op.stores for r in op.reads}
 

@@ -28,8 +28,8 @@ class Assembly(Fusion):
     """Makes the machine code of one program."""
 
     def __init__(self, program: Program, target: str):
-        super().__init__(program)
-        self.target, self.maps_shared = target, maps_shared(program)
+        super().__init__(program, target)
+        self.maps_shared = maps_shared(program)
         self.slots = len(self.flow.types)
         self.shared_base = self.new_slot()
         self.like: dict[int, int] = {}  # copies of registers -> those

@@ -11,12 +11,14 @@ from ptxsim.engine.program.operand import Address, Constant, Register
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Access
 from ptxsim.syntax import ast
-from ptxsim.types import ScalarType
+from ptxsim.types import ScalarType, parse_target
 
 # By what a result is made with (isa.formula).
 SUMS, BITWISE, EXTREMES = {"+", "-"}, {"&", "|", "^", "~"}, {"min", "max"}
 SIGNS = {"neg", "abs"}  # which floating-point units apply to the sources of:
 SIGNED = {"+", "-", "*", "compare"} | EXTREMES | SIGNS
+# Targets for which ptxas 13.0 has integer minima and maxima of three (VIMNMX3) and of sums (VIADDMNMX), and with what lies below zero left out (VIMNMX.RELU).
+OF_THREE, RELU = {90, 100, 103}, {90, 100, 103, 120, 121}
 
 
 def cost_of(op: Op) -> str | None:
@@ -83,8 +85,8 @@ PREDICATED = ("alu", "fma", "imad")  # units of what a selp puts under its predi
 class Fusion:
     """Facts about a program's operations, and which of them become part of others."""
 
-    def __init__(self, program: Program):
-        self.program = program
+    def __init__(self, program: Program, target: str):
+        self.program, self.target = program, target
         self.flow = def_use(program)
         self.graph = control_flow(program)
         self.divergent = divergent_slots(self.flow, loads=True)  # before fusion changes what is read
@@ -201,8 +203,7 @@ class Fusion:
             elif is_made(op, BITWISE):
                 self._logic(op)
             elif is_made(op, EXTREMES) and kind in ("s32", "u32"):
-                if not self._eat_first(op, _sum_of(kind), "alu"):
-                    self._eat_first(op, self._extreme_before(op), "alu")
+                self._extreme(op, kind)
             elif op.family == "mul" and op.words.get("half") == "hi" and bits_of(op) == 64:
                 self._both_halves(op)
             elif op.family == "selp" and bits_of(op) == 32:
@@ -219,16 +220,17 @@ class Fusion:
                 return True
         return False
 
-    def _extreme_before(self, op: Op) -> Callable[[Op], bool]:
-        """What a minimum or maximum takes along: one of the same kind (VIMNMX3), and of minima with a sign what lies below zero."""
-        operators, kind = set(op.facts.operators), type_of(op)
-        relu = (
-            kind == "s32" and operators == {"max"} and any(isinstance(s, Constant) and s.value == 0 for s in op.sources)
-        )
-        return lambda p: (
-            type_of(p) == kind
-            and p.site not in self.extra
-            and (set(p.facts.operators) == operators or (relu and set(p.facts.operators) == {"min"}))
+    def _extreme(self, op: Op, kind: str) -> None:
+        """What a minimum or maximum takes along, as far as the target has it: a sum, or one of its kind, and of those with a sign what lies below zero."""
+        operators, number = set(op.facts.operators), parse_target(self.target).number
+        if number in OF_THREE and self._eat_first(op, _sum_of(kind), "alu"):
+            return
+        joined = [operators] if number in OF_THREE else []
+        zero = any(isinstance(s, Constant) and s.value == 0 for s in op.sources)
+        if number in RELU and kind == "s32" and operators == {"max"} and zero:
+            joined = [{"min"}, {"max"}]
+        self._eat_first(
+            op, lambda p: type_of(p) == kind and p.site not in self.extra and set(p.facts.operators) in joined, "alu"
         )
 
     def _sum(self, op: Op) -> None:
