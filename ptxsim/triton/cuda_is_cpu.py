@@ -20,7 +20,7 @@ from ptxsim.programs.wanted import Wanted
 from ptxsim.triton import operators, products
 from ptxsim.triton.fresh import FRESH
 from ptxsim.triton.philox import Philox
-from ptxsim.triton.streams import GPU, Context, Stream, event
+from ptxsim.triton.streams import GPU, Context, ExternalStream, Stream, event
 from ptxsim.types import Target, parse_target
 
 # What torch's code for the CPU accumulates in halves, in the backward pass above all.
@@ -40,7 +40,8 @@ class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch may be missin
         if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
             return args[0]
         if function is torch.Tensor.type:
-            args = tuple(a.replace("torch.cuda.", "torch.") if isinstance(a, str) else a for a in args)
+            args = (args[0], *map(_kind, args[1:]))
+            kwargs = {name: _kind(value) for name, value in (kwargs or {}).items()}
         if function is torch.device:  # a name: what is asked for by it is mapped
             return function("cuda", *args) if [*map(type, args)] == [int] else function(*args, **(kwargs or {}))
         if function is torch.Tensor.to:
@@ -76,6 +77,13 @@ def _in_single(function: Any, args: Any, kwargs: Any) -> Any:
 def _numbered(value: Any) -> Any:
     """The device that a number stands for; anything else as it is."""
     return torch.device("cuda", value) if type(value) is int else value
+
+
+def _kind(value: Any) -> Any:
+    """What Tensor.type is given, a type of CUDA's tensors or its name, as the CPU has it; anything else as it is."""
+    if isinstance(value, str):
+        return value.replace("torch.cuda.", "torch.")
+    return value.dtype if isinstance(value, type(torch.HalfTensor)) else value
 
 
 def _mapped(value: Any) -> Any:
@@ -145,7 +153,7 @@ def answers(target: Target) -> dict[str, Any]:
         "get_rng_state": lambda device=None: generator.get_all(), "get_rng_state_all": lambda: [generator.get_all()],
         "set_rng_state": lambda state, device=None: generator.set_all(state), "set_rng_state_all": lambda states: generator.set_all(states[0]),
         "nvtx": NVTX, "profiler": PROFILER, "cudart": lambda: CUDART, "_sleep": lambda cycles: None, "is_tf32_supported": lambda: True,
-        "is_current_stream_capturing": lambda: False, "device_of": Context, "StreamContext": Context, "ExternalStream": Stream,
+        "is_current_stream_capturing": lambda: False, "device_of": Context, "StreamContext": Context, "ExternalStream": ExternalStream,
         "reset_max_memory_allocated": lambda device=None: None, "reset_accumulated_memory_stats": lambda device=None: None,
         "set_per_process_memory_fraction": lambda fraction, device=None: None, "memory_summary": lambda device=None, abbreviated=False: "",
         "memory_snapshot": list, "get_sync_debug_mode": lambda: 0, "set_sync_debug_mode": lambda mode: None,

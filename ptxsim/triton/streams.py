@@ -21,7 +21,7 @@ class Stream:
     cuda_stream = stream_id = device_index = 0
     device = GPU
 
-    def __init__(self, *args: Any, priority: int = 0, **kwargs: Any):
+    def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any):
         self.priority = priority
 
     def synchronize(self) -> None:
@@ -49,6 +49,14 @@ class Stream:
 
     def __hash__(self) -> int:
         return hash(Stream)
+
+
+class ExternalStream(Stream):
+    """A stream that something else has made; `cuda_stream` is how that knows it."""
+
+    def __init__(self, stream_ptr: int, device: Any = None, **kwargs: Any):
+        super().__init__(device, **kwargs)
+        self.cuda_stream = self.stream_id = stream_ptr
 
 
 class Context:

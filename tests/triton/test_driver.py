@@ -242,6 +242,8 @@ stream.record_event().synchronize()
 stream.record_event(torch.cuda.Event())
 x.record_stream(stream)
 assert not torch.cuda.is_current_stream_capturing() and torch.version.cuda and x.type("torch.cuda.HalfTensor").dtype == torch.float16
+assert x.type(dtype="torch.cuda.HalfTensor").dtype == x.type(torch.cuda.HalfTensor).dtype == x.type(dtype=torch.float16).dtype == torch.float16
+assert torch.cuda.Stream(0, -1).priority == -1 and torch.cuda.ExternalStream(1234).cuda_stream == 1234
 torch.cuda.cudart().cudaProfilerStart()
 for context in (torch.cuda.device(x.device), torch.cuda.stream(stream)):
     for _ in range(2):
@@ -253,7 +255,14 @@ both = torch.library.Library("both", "DEF")
 both.define("ours(Tensor x) -> Tensor")
 both.impl("ours", lambda given: given + 2, "CUDA")
 both.impl("ours", lambda given: given + 3, "CPU")
+both.impl(torch.ops.both.ours.default, lambda given: given + 3, "CPU")
 assert torch.ops.both.ours(torch.ones(2, device="cuda")).tolist() == [3, 3]
+with torch.library._scoped_library("both", "FRAGMENT") as gone:
+    gone.define("late(Tensor x) -> Tensor")
+    gone.impl("late", lambda given: given + 2, "CUDA")
+both.define("late(Tensor x) -> Tensor")
+both.impl("late", lambda given: given + 3, "CPU")
+assert torch.ops.both.late(torch.ones(2, device="cuda")).tolist() == [4, 4]
 @torch.library.custom_op("both::grown", mutates_args=(), device_types="cuda")
 def grown(given: torch.Tensor) -> torch.Tensor:
     return given + 4
