@@ -43,6 +43,5 @@ PLAIN_COPIES: tuple[Callable[..., Any], ...] = (kept, chosen)
 EFFECTS: tuple[Callable[..., Any], ...] = (*PLAIN_COPIES, flushed, sign_flipped, sign_cleared)
 # What operations compute to which the assembler has given another effect: their facts stay those of the text.
 FORMULAS: dict[object, str] = {
-    **contraction.FORMULAS,
-    **dict(zip(EFFECTS, ("a", "a", "a", "-a", "abs(a)"), strict=True)),
-}
+    **contraction.FORMULAS, kept: "a", chosen: "a", flushed: "a", sign_flipped: "-a", sign_cleared: "abs(a)",
+}  # fmt: skip

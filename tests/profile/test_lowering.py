@@ -6,10 +6,8 @@ import pytest
 
 import ptxsim
 from ptxsim.profile.lowering import lower
-from ptxsim.profile.lowering.machine_code import Kind, MachineOp
-from ptxsim.profile.lowering.regions import merged
-from ptxsim.profile.lowering.schedule import dependences
-from tests.profile.kernels import kernel, lowered, units
+from ptxsim.profile.lowering.machine_code import Kind
+from tests.profile.kernels import lowered, units
 
 IDS = "mov.u32 %r0, %tid.x; ld.param.u64 %d0, [place]; "
 STORE = "st.global.u32 [%d0], %r9;"
@@ -384,36 +382,3 @@ def test_addresses_wait_for_the_longest_way(last, place):
     loads = [op for op in machine.blocks[0].ops if op.unit == "global" and op.writes]
     latest = max(loads, key=lambda op: op.site)
     assert loads.index(latest) == place
-
-
-def shared(offset: int, reads: tuple[int, ...] = (9,), writes: tuple[int, ...] = ()) -> MachineOp:
-    """A load of a word from there, or a store to it."""
-    stores = not writes
-    return MachineOp("shared", writes, reads, kind=Kind.ACCESS, space="shared", place=(offset, 4), stores=stores)
-
-
-def test_accesses_to_other_words_of_a_base_may_pass_each_other():
-    load, store, other = shared(0, writes=(1,)), shared(0, (9, 1)), shared(4, writes=(2,))
-    after, _ = dependences([load, store, other, shared(0, writes=(3,)), shared(0, (8,), (4,))])
-    assert set(after[1]) == {3, 4}  # the same word, and what another register names
-    moved = MachineOp("iadd", (9,), (9,))
-    after, _ = dependences([store, moved, other])
-    assert 2 in after[0]
-
-
-@pytest.mark.parametrize(("place", "accesses"), [("row", 2), ("row+4", 4)])
-def test_words_of_a_variable_by_its_name_are_read_at_once(place, accesses):
-    """Eight of them: two of 16 bytes; from the second word on, one, two, four and one."""
-    loads = "".join(f"ld.shared.f32 %f{k}, [{place}+{4 * k}];" for k in range(8))
-    stores = "".join(f"st.global.f32 [%d0+{128 * k}], %f{k};" for k in range(8))
-    machine = lowered(f"ld.param.u64 %d0, [place]; {loads} {stores}", before=".shared .align 16 .b8 row[64];")
-    assert units(machine).count("shared") == accesses
-
-
-def test_a_variable_at_address_zero_has_a_name_too():
-    """Before sm_80 nothing of shared memory is the system's: the first variable lies at 0."""
-    loads = "".join(f"ld.shared.f32 %f{k}, [row+{4 * k}];" for k in range(4))
-    stores = "".join(f"st.global.f32 [%d0+{128 * k}], %f{k};" for k in range(4))
-    body = f"ld.param.u64 %d0, [place]; {loads} {stores}"
-    program = kernel(body, before=".shared .align 16 .b8 row[16];", target="sm_75").program("sm_75")
-    assert units(lower.lower(merged(program), "sm_75")).count("shared") == 1
