@@ -10,13 +10,13 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from ptxsim.checks.causes import stretch_of
 from ptxsim.checks.covered import RACES, WAITS, without_covered, written_lines
-from ptxsim.checks.flags import barriers_that_lack, flag_between, is_of_flag
-from ptxsim.checks.order.remedies import writes
-from ptxsim.checks.order.rounds import block_of, next_round
+from ptxsim.checks.findings.causes import stretch_of
+from ptxsim.checks.findings.waits import short_wait
+from ptxsim.checks.order.findings.flags import barriers_that_lack, flag_between, is_of_flag
+from ptxsim.checks.order.findings.remedies import writes
+from ptxsim.checks.order.findings.rounds import block_of, next_round
 from ptxsim.checks.order.sites import SCOPE, site_bits
-from ptxsim.checks.waits import short_wait
 from ptxsim.diagnostic import BESIDE, LEFT_OVER, MIXED_SIZES, NOT_BEGUN, NOT_OVER, SURPLUS, Finding, lines_of
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import def_use, slots_of

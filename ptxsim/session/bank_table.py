@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ptxsim.checks.banks import BankCounter, GlobalTally, Tally
-from ptxsim.checks.expression import Origin, Origins
+from ptxsim.checks.banks.counter import BankCounter, GlobalTally, Tally
+from ptxsim.checks.banks.expression import Origin, Origins
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.lanes import word_mask

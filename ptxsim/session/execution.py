@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxsim.checks.active_masks import uses_of_active_masks
 from ptxsim.checks.covered import without_overflows_of_missing_waits
 from ptxsim.checks.echoes import without_echoes
-from ptxsim.checks.registers import unwritten_reads
-from ptxsim.checks.unfenced import with_writers
+from ptxsim.checks.registers.active_masks import uses_of_active_masks
+from ptxsim.checks.registers.unfenced import with_writers
+from ptxsim.checks.registers.unwritten import unwritten_reads
 from ptxsim.diagnostic import DOUBTFUL, Finding
 from ptxsim.engine.analysis.written_parameters import maps_are_parameters
 from ptxsim.engine.grid import Hook
@@ -34,17 +34,17 @@ from ptxsim.session.left_memory import left_memory
 from ptxsim.session.run import BankRow, BankTable, GlobalRow, Run, SlowPath
 
 if TYPE_CHECKING:
-    from ptxsim.checks.banks import BankCounter
+    from ptxsim.checks.banks.counter import BankCounter
     from ptxsim.checks.cluster import ClusterChecker
     from ptxsim.checks.cluster_shared import Homes
     from ptxsim.checks.in_flight import Left
     from ptxsim.checks.narrow_waits import NarrowWaitChecker
     from ptxsim.checks.order.checker import OrderChecker
     from ptxsim.checks.overtaken import OvertakenChecker
-    from ptxsim.checks.proxy import ProxyChecker
-    from ptxsim.checks.register_counts import RegisterCountChecker
-    from ptxsim.checks.tensor_maps import TensorMapChecker
-    from ptxsim.checks.tile_layout import TileLayoutChecker
+    from ptxsim.checks.proxies.checker import ProxyChecker
+    from ptxsim.checks.proxies.tensor_maps import TensorMapChecker
+    from ptxsim.checks.registers.counts import RegisterCountChecker
+    from ptxsim.checks.tiles.checker import TileLayoutChecker
     from ptxsim.profile.profiler import Profile
 
     Checker = (
@@ -191,7 +191,7 @@ def _slow_path(program: Program, machine: Machine) -> list[SlowPath]:
 
 
 def _bank_counter(launch: Launch, keep: bool) -> BankCounter:
-    from ptxsim.checks.banks import BankCounter
+    from ptxsim.checks.banks.counter import BankCounter
 
     return BankCounter(launch.program, keep, launch.grid, launch.cluster)
 
@@ -260,15 +260,15 @@ def _checkers(launch: Launch, shared_is_set: bool, left: np.ndarray | None, agai
     """left: memory that the launch leaves as it is."""
     if launch.checks != "all":
         return []
-    from ptxsim.checks.awaited_data import awaited_data
     from ptxsim.checks.cluster import ClusterChecker, has_flags
     from ptxsim.checks.cluster_shared import Homes
     from ptxsim.checks.narrow_waits import NarrowWaitChecker, narrow_waits
+    from ptxsim.checks.order.dataflow.awaited import awaited_data
     from ptxsim.checks.overtaken import OvertakenChecker
-    from ptxsim.checks.proxy import ProxyChecker, concerns_proxies
-    from ptxsim.checks.register_counts import RegisterCountChecker
-    from ptxsim.checks.tensor_maps import TensorMapChecker
-    from ptxsim.checks.tile_layout import TileLayoutChecker
+    from ptxsim.checks.proxies.checker import ProxyChecker, concerns_proxies
+    from ptxsim.checks.proxies.tensor_maps import TensorMapChecker
+    from ptxsim.checks.registers.counts import RegisterCountChecker
+    from ptxsim.checks.tiles.checker import TileLayoutChecker
     from ptxsim.profile.lowering.spills import registers_at_entry
 
     threads = launch.block[0] * launch.block[1] * launch.block[2]

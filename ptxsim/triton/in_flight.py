@@ -14,7 +14,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ptxsim.checks.in_flight import Grid, Left, Prior, Streams
-from ptxsim.checks.order.dependents import END, FIRST
+from ptxsim.checks.order.memory.dependents import END, FIRST
 from ptxsim.triton.fresh import FRESH
 
 Places = Mapping[int, tuple[int, int]]  # address in device memory and bytes, by address in the host's memory

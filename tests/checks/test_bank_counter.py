@@ -276,8 +276,8 @@ def test_counting_lets_asynchronous_products_run_natively(monkeypatch):
 @pytest.mark.slow
 def test_both_forms_of_counting_agree():
     """In Python and compiled, on random records of every kind."""
-    from ptxsim.checks.banks import _CODES
-    from ptxsim.checks.tally import _KINDS, DIFFERENT, Tallies, tally
+    from ptxsim.checks.banks.counter import _CODES
+    from ptxsim.checks.banks.tally import _KINDS, DIFFERENT, Tallies, tally
     from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_MORE, RECORD, Event, Space
 
     random = np.random.default_rng(7)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ptxsim import Module
+from ptxsim.checks.banks.tally import tally
 from ptxsim.checks.order.scan import scan
-from ptxsim.checks.tally import tally
 from ptxsim.engine.compiled.run import context
 from ptxsim.machine.event import EventStream
 from tests.helpers import text_of

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ptxsim.checks import proxy_scan
-from ptxsim.checks.proxy_state import ProxyShadow, tell_counts, tell_writers
+from ptxsim.checks.proxies import scan as proxy_scan
+from ptxsim.checks.proxies.state import ProxyShadow, tell_counts, tell_writers
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, FLAG_STRONG, RECORD, Event, Proxy, Space
 
 WARPS, LINES = 8, 12

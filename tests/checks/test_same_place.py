@@ -2,8 +2,8 @@
 
 import pytest
 
-from ptxsim.checks.order.tickets import decided
-from ptxsim.checks.order.unused import is_update
+from ptxsim.checks.order.dataflow.tickets import decided
+from ptxsim.checks.order.dataflow.unused import is_update
 from ptxsim.isa.facts import AccessKind
 from ptxsim.session.module import Module
 

@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ptxsim.checks import proxy_scan, tensor_maps
 from ptxsim.checks.cluster import ClusterChecker, scan_uses
 from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.order.checker import OrderChecker
 from ptxsim.checks.order.scan import scan
 from ptxsim.checks.order.state import GRANULES, PAGE_BITS, SHIFT, Order
-from ptxsim.checks.proxy_state import ProxyShadow
+from ptxsim.checks.proxies import scan as proxy_scan
+from ptxsim.checks.proxies import tensor_maps
+from ptxsim.checks.proxies.state import ProxyShadow
 from ptxsim.machine.event import FLAG_TENSORMAP, RECORD, Event, Proxy, Space
 from tests.jit.alike import alike, same
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ptxsim.checks.tensor_maps import TensorMapChecker
+from ptxsim.checks.proxies.tensor_maps import TensorMapChecker
 from ptxsim.machine.event import FLAG_TENSORMAP, RECORD, Event, Proxy, Scope, Space
 
 MAP = 0x1000

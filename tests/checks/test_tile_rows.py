@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ptxsim
-from ptxsim.checks.tile_sources import GOES_ON, UNKNOWN, whole
+from ptxsim.checks.tiles.sources import GOES_ON, UNKNOWN, whole
 from ptxsim.session.ptxfile.file import run_file
 from tests.helpers import launch
 

@@ -41,13 +41,13 @@ def records(count: int) -> np.ndarray:
 
 def work(name: str, count: int) -> tuple[Any, ...]:
     """A body and its arguments."""
-    from ptxsim.checks import proxy_scan
+    from ptxsim.checks.banks.tally import Tallies, tally
     from ptxsim.checks.cluster_shared import Homes
     from ptxsim.checks.order.checker import OrderChecker
     from ptxsim.checks.order.scan import FIELDS, scan
     from ptxsim.checks.order.state import COUNT
-    from ptxsim.checks.proxy_state import ProxyShadow
-    from ptxsim.checks.tally import Tallies, tally
+    from ptxsim.checks.proxies import scan as proxy_scan
+    from ptxsim.checks.proxies.state import ProxyShadow
     from ptxsim.layout.wavefronts import AccessKind, costs, global_costs
 
     given = records(count)

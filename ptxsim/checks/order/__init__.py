@@ -10,21 +10,15 @@ cluster know each other by such rows, what they know of other clusters are snaps
 
 | what | where |
 | --- | --- |
-| what an instruction's site orders | `sites` |
+| what an instruction's site orders | `sites`, which asks `dataflow` what becomes of values |
 | the arrays | `state` |
 | rows of clocks: sharing, joining, snapshots | `clocks` |
-| barriers; fences, releases and acquires | `barriers`, `edges` |
-| copies that complete on mbarriers, and out of a CTA that may end; what threads know of other copies | `completions`, `departures`, `proxies` |
+| granules of memory, and who may touch them | `cells`; of whole lines `by_line`; of reads and updates that are not noted yet `log` |
 | room for CTAs and pages of memory | `slots` |
-| tensor maps that one thread acquires and another uses | `maps` |
-| granules of memory, and who may touch them | `cells` |
-| accesses that the lines they touch show to be in order | `lines` |
-| the same of products, bulk copies and cp.async | `tiles` |
-| all others, judged by granules | `accesses` |
-| the scan over records | `scan` |
-| room for it, and its findings | `checker`, `findings`, `objects` |
-| loads whose values no other thread uses | `unused` |
-| stores of one sum by all lanes that have it | `sums` |
+| what hands clocks on | `edges` |
+| accesses | `memory`: by `lines`, `tiles` (products, copies) or `global_lines` where these show that all is in order, by `touches` elsewhere |
+| the scan over records; of clusters on several threads | `scan`, `apart` |
+| the observer, its findings | `checker`, `findings` |
 
 Not checked: a wait on an mbarrier sees what all asynchronous copies have read, and written to global memory, by then. Mbarriers of
 a CTA whose numbers are equal modulo 16 (by their addresses, 8 bytes each) are taken for one where copies complete on them.

@@ -14,10 +14,10 @@ from ptxsim.checks.in_flight import Grid, Left, Prior
 from ptxsim.checks.order import state
 from ptxsim.checks.order.apart import meet
 from ptxsim.checks.order.cells import AHEAD, FREED, LEFT, UNAWAITED, UNFENCED, UNLIKE, UNMET
-from ptxsim.checks.order.dependents import PRIOR, READ, READ_BITS, WROTE, WROTE_BITS, left_by
-from ptxsim.checks.order.entries import settle
-from ptxsim.checks.order.findings import findings_of
-from ptxsim.checks.order.problem import First, Place, Problem
+from ptxsim.checks.order.edges.entries import settle
+from ptxsim.checks.order.findings.naming import findings_of
+from ptxsim.checks.order.findings.problem import First, Place, Problem
+from ptxsim.checks.order.memory.dependents import PRIOR, READ, READ_BITS, WROTE, WROTE_BITS, left_by
 from ptxsim.checks.order.scan import FIELDS, KINDS, scan
 from ptxsim.checks.order.sites import COVERS, UPDATES_GLOBAL, UPDATES_SHARED
 from ptxsim.checks.order.state import MARGIN, MOST_FAR, NONE, Order

@@ -1,4 +1,4 @@
-"""The log of reads and updates of shared memory that are not noted at their granules yet (`lines`). For bodies."""
+"""The log of reads and updates of shared memory that are not noted at their granules yet (`memory.lines`). For bodies."""
 
 from __future__ import annotations
 

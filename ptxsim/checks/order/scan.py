@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ptxsim.checks.order.accesses import access
-from ptxsim.checks.order.barriers import (
+from ptxsim.checks.order.cells import UNLIKE, UNMET, products_of, tell
+from ptxsim.checks.order.clocks import lowest
+from ptxsim.checks.order.edges.barriers import (
     arrive,
     barrier_number,
     came_unlike,
@@ -13,17 +14,19 @@ from ptxsim.checks.order.barriers import (
     stray,
     sync_warp,
 )
-from ptxsim.checks.order.cells import UNLIKE, UNMET, products_of, tell
-from ptxsim.checks.order.clocks import lowest
-from ptxsim.checks.order.completions import know
-from ptxsim.checks.order.departures import depart, read_by_copies
-from ptxsim.checks.order.dependents import meet_prior, signal, wait
-from ptxsim.checks.order.edges import fence
-from ptxsim.checks.order.lines import is_in_order
+from ptxsim.checks.order.edges.completions import know
+from ptxsim.checks.order.edges.departures import depart, read_by_copies
+from ptxsim.checks.order.edges.mbarriers import publish_mbarriers, use_mbarriers
+from ptxsim.checks.order.edges.proxies import publish
+from ptxsim.checks.order.edges.releases import fence
+from ptxsim.checks.order.edges.tensor_maps import acquire_map
+from ptxsim.checks.order.edges.tensor_memory import fence_after, fence_before, free, use
 from ptxsim.checks.order.log import work_off_apart
-from ptxsim.checks.order.maps import acquire_map
-from ptxsim.checks.order.mbarriers import publish_mbarriers, use_mbarriers
-from ptxsim.checks.order.proxies import publish
+from ptxsim.checks.order.memory.accesses import access
+from ptxsim.checks.order.memory.dependents import meet_prior, signal, wait
+from ptxsim.checks.order.memory.lines import is_in_order
+from ptxsim.checks.order.memory.tiles import is_tile_in_order
+from ptxsim.checks.order.memory.whole import change
 from ptxsim.checks.order.sites import ACQUIRES, ARRIVES, COVERS, IGNORED, RELEASES, STRONG
 from ptxsim.checks.order.slots import admit, end
 from ptxsim.checks.order.state import (
@@ -46,9 +49,6 @@ from ptxsim.checks.order.state import (
     WARPS,
     Order,
 )  # fmt: skip
-from ptxsim.checks.order.tensors import fence_after, fence_before, free, use
-from ptxsim.checks.order.tiles import is_tile_in_order
-from ptxsim.checks.order.whole import change
 from ptxsim.jit.body import Array, body
 from ptxsim.jit.vectors import lanes_between
 from ptxsim.lanes import LANES

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ptxsim.checks.ignored_waits import ignored_waits
-from ptxsim.checks.order.followed import followed_reads, taken_from_shared
-from ptxsim.checks.order.tickets import decided
-from ptxsim.checks.order.unused import strong_updates
+from ptxsim.checks.order.dataflow.followed import followed_reads, taken_from_shared
+from ptxsim.checks.order.dataflow.tickets import decided
+from ptxsim.checks.order.dataflow.unused import strong_updates
 from ptxsim.engine.program.operand import Constant
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import AccessKind, Mechanism, Proxy, Role, Scope

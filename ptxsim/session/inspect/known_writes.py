@@ -126,7 +126,7 @@ class Knowledge(Observer):
             if event == Event.FENCE:
                 self._fence(self.program.ops[site], cta)
             elif event == Event.LEAVE:
-                # Many a program has no fence of the reader but a barrier (see checks.order.hearsay).
+                # Many a program has no fence of the reader but a barrier (see checks.order.edges.hearsay).
                 self.known[cta] = joined(self.known.get(cta, {}), self.passing.pop(cta, {}))
             elif event <= Event.REDUCE and record["space"] == Space.GLOBAL:
                 self.time += 1

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ptxsim.checks.expression import Origins
+from ptxsim.checks.banks.expression import Origins
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.lanes import word_mask
 from ptxsim.machine.event import Event, Observer, Space

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ptxsim.checks.element_types import Accesses, takes_f32_alone
-from ptxsim.checks.registers import doubtful_accumulators, doubtful_reads
+from ptxsim.checks.registers.unwritten import doubtful_accumulators, doubtful_reads
 from ptxsim.diagnostic import DOUBTFUL, Finding
 from ptxsim.engine.grid import Hook
 from ptxsim.engine.program.operation import families

@@ -1,0 +1,1 @@
+"""What accesses to memory cost, and where their addresses come from."""

@@ -1,0 +1,77 @@
+"""Which loads bring data together with flags of their own: a loop looks until the flags are there, and what has come with them goes into memory.
+
+NCCL's protocol LL hands lines of data on so: each line is read again until both of its flags have the number of the turn.
+"""
+
+from __future__ import annotations
+
+from ptxsim.checks.order.dataflow.followed import is_stored
+from ptxsim.engine.analysis.control_flow import ControlFlow, control_flow
+from ptxsim.engine.analysis.def_use import DefUse, def_use
+from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.isa.facts import AccessKind, Mechanism
+
+
+@fact
+def awaited_data(program: Program) -> dict[int, frozenset[int]]:
+    """The sites of strong loads of several values from global memory that a loop repeats until some of these are equal to what it looks for, with
+    the sites in the loop; none where lanes hand each other values of registers, by which they may know of each other."""
+    loads = [op for block in program.blocks for op in block if _brings_several(op)]
+    if not loads or any(map(_exchanges, program.ops)):
+        return {}
+    flow, graph = def_use(program), control_flow(program)
+    loops = {op.site: _loop_until_equal(program, flow, graph, op) for op in loads if is_stored(program, flow, op)}
+    return {
+        site: frozenset(op.site for number in loop for op in program.blocks[number])
+        for site, loop in loops.items() if loop
+    }  # fmt: skip
+
+
+def _brings_several(op: Op) -> bool:
+    strong = any(each.order != "weak" and each.space != "shared" for each in op.accesses)
+    return (
+        strong and op.accesses[0].kind is AccessKind.READ and op.words.get("vec") is not None and bool(op.destinations)
+    )
+
+
+def _exchanges(op: Op) -> bool:
+    """Whether lanes of a warp give each other values."""
+    return op.synchronises is not None and op.synchronises.mechanism is Mechanism.WARP and bool(op.destinations)
+
+
+def _loop_until_equal(program: Program, flow: DefUse, graph: ControlFlow, op: Op) -> set[int]:
+    """The blocks of a loop around a load that goes on where a value that it has brought is unequal to another; none if there is no such loop."""
+    block = flow.block_of[op.site]
+    for head, tail in graph.back_edges:
+        body = graph.loop_body(head, tail)
+        for number in body if block in body else ():
+            last = program.blocks[number][-1]
+            if (
+                last.guard is None
+                or len(last.targets) != 1
+                or not last.leads_away
+                or body.issuperset(graph.successors[number])
+            ):
+                continue
+            goes_on = 1 if (last.targets[0] in body) != last.guard[1] else -1
+            if _says_unequal(program, flow, number, flow.reads[last.site][-1], set(flow.writes[op.site])) == goes_on:
+                return body
+    return set()
+
+
+def _says_unequal(program: Program, flow: DefUse, block: int, predicate: int, values: set[int]) -> int:
+    """What a predicate made in a block says where it is true: 1 that one of some values is unequal to another, -1 that it, or each, is equal; 0 neither."""
+    sites = [site for site in flow.definers[predicate] if flow.block_of[site] == block]
+    if len(sites) != 1:
+        return 0
+    op = program.ops[sites[0]]
+    if op.family == "setp" and not op.words.get("boolop"):
+        return 0 if values.isdisjoint(flow.reads[op.site]) else {"ne": 1, "eq": -1}.get(str(op.words["cmp"]), 0)
+    parts = {_says_unequal(program, flow, block, each, values) for each in flow.reads[op.site]}
+    if op.family == "or" and 1 in parts:
+        return 1
+    if op.family == "and" and -1 in parts:
+        return -1
+    if op.family == "not" and len(parts) == 1:
+        return -parts.pop()
+    return 0
