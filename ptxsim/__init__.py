@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ptxsim.layout.banks import shared_wavefronts as shared_wavefronts
     from ptxsim.layout.descriptor import Descriptor as Descriptor
     from ptxsim.layout.shared_layout import SharedLayout as SharedLayout
-    from ptxsim.machine.tensor_map import TensorMap as TensorMap
+    from ptxsim.machine.copies.tensor_map import TensorMap as TensorMap
     from ptxsim.session.arguments import DeviceArray as DeviceArray
     from ptxsim.session.device import Device as Device
     from ptxsim.session.execute import execute as execute
@@ -43,7 +43,7 @@ _WHERE = {
     "PtxError": "diagnostic", "Finding": "diagnostic", "execute": "session.execute", "snippet": "session.snippet",
     "sweep": "session.sweep", "split_grid": "session.sweep",
     "fragment": "session.form_names", "wmma_stride": "session.form_names", "Descriptor": "layout.descriptor",
-    "SharedLayout": "layout.shared_layout", "shared_wavefronts": "layout.banks", "TensorMap": "machine.tensor_map",
+    "SharedLayout": "layout.shared_layout", "shared_wavefronts": "layout.banks", "TensorMap": "machine.copies.tensor_map",
     "Device": "session.device", "DeviceArray": "session.arguments",
     **dict.fromkeys(("zeros", "ones", "eye", "ramp", "ints", "normal", "uniform"), "arrays"),
 }  # fmt: skip

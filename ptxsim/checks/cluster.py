@@ -15,7 +15,7 @@ from ptxsim.diagnostic import NOT_BEGUN, Case, Finding
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.jit.body import Array, body, record
 from ptxsim.lanes import LANES
-from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
+from ptxsim.machine.barriers.cluster import CLUSTER_BARRIER
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.memory import RANK_SHIFT
 

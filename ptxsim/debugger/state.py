@@ -16,9 +16,9 @@ from ptxsim.engine.program.operation import Op
 from ptxsim.isa.facts import Mechanism
 from ptxsim.lanes import LANES, lanes_of
 from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle
+from ptxsim.machine.barriers.mbarrier_state import describe
 from ptxsim.machine.cta import Cta, Warp
 from ptxsim.machine.fault import Wait
-from ptxsim.machine.mbarrier_state import describe
 from ptxsim.machine.records import BARRIERS
 from ptxsim.machine.warpgroup import WARPS
 from ptxsim.report.operands import lanes_text, matrix_text

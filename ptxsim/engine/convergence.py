@@ -21,12 +21,12 @@ from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.engine.votes import give_result
 from ptxsim.isa.facts import Mechanism, Role, Synchronisation
 from ptxsim.lanes import LANES, lanes_of, mask_word
-from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
+from ptxsim.machine.barriers.cluster import CLUSTER_BARRIER
+from ptxsim.machine.barriers.mbarrier import end_wait
+from ptxsim.machine.barriers.mbarrier_state import is_over
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Converge, Fault, Wait, first_lane
-from ptxsim.machine.mbarrier import end_wait
-from ptxsim.machine.mbarrier_state import is_over
 from ptxsim.machine.records import AT_MBARRIERS, BARRIERS, CLUSTER, FIRST_BARRIER, IN_PYTHON, RUNS, Split
 from ptxsim.machine.state import Machine
 

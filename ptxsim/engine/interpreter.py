@@ -18,10 +18,10 @@ from ptxsim.engine.analysis.liveness import product_slots
 from ptxsim.engine.program.call_paths import calls_of
 from ptxsim.engine.program.operation import Op, Program, sites_of
 from ptxsim.lanes import lanes_of, mask_word
+from ptxsim.machine.barriers.mbarrier_state import wait_for
 from ptxsim.machine.cta import Register, Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import KEEP, AtBarrier, AtMBarriers, Converge, Fault, Wait
-from ptxsim.machine.mbarrier_state import wait_for
 from ptxsim.machine.port import Port
 from ptxsim.machine.records import Split, WarpRecord
 from ptxsim.machine.state import Machine

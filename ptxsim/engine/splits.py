@@ -14,7 +14,7 @@ from ptxsim.engine.analysis.forward_progress import LESS, PATIENCE, RENEWED
 from ptxsim.jit.body import body
 from ptxsim.jit.record import FLAG, I32, U32, Pointer
 from ptxsim.lanes import LANES
-from ptxsim.machine.barrier import lanes_exit
+from ptxsim.machine.barriers.cta import lanes_exit
 from ptxsim.machine.records import FIRST_BARRIER, RUNS, CtaRecord, Split, WarpRecord
 
 Weights = Annotated[Sequence[int], Pointer(np.dtype(np.int64))]

@@ -23,15 +23,15 @@ from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.livelock import state_of
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.jit.record import I32, I64, Record, record
-from ptxsim.machine import tensor_memory
+from ptxsim.machine.barriers.mbarrier_end import look_over
+from ptxsim.machine.barriers.mbarrier_state import NEVER
+from ptxsim.machine.copies.lane_copies import land_copies
 from ptxsim.machine.cta import Cluster, Cta, Register, Warp
 from ptxsim.machine.draws import Draws, draw, shuffle
 from ptxsim.machine.fault import Fault
-from ptxsim.machine.lane_copies import land_copies
-from ptxsim.machine.mbarrier_end import look_over
-from ptxsim.machine.mbarrier_state import NEVER
 from ptxsim.machine.records import AT_MBARRIERS, FIRST_BARRIER, RUNS
 from ptxsim.machine.state import Machine
+from ptxsim.machine.tensor_memory import cells as tensor_memory
 
 TURN = 64  # blocks a warp executes before the next one gets its turn
 LENGTHS = 6  # powers of two below that

@@ -7,7 +7,7 @@ import numpy as np
 from ptxsim.engine.access import write
 from ptxsim.engine.program.operation import Op
 from ptxsim.lanes import LANES, lanes_of
-from ptxsim.machine.barrier import COUNT, NO_VOTE, result_of_vote
+from ptxsim.machine.barriers.cta import COUNT, NO_VOTE, result_of_vote
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.records import Split
 

@@ -1,7 +1,7 @@
 """What the assembler makes of min, max and selp of equal operands, and of neg and abs that only some lanes execute.
 
 Read from the machine code of ptxas 13.0 for sm_90: the former copy, so that a NaN keeps its bits; the latter are a selection (FSEL), which
-changes the sign and nothing else. These are no instructions of their own: ptxsim.engine.analysis.assembled_copies puts them in their place.
+changes the sign and nothing else. These are no instructions of their own: ptxsim.engine.analysis.ptxas.copies puts them in their place.
 They take the operands that the instruction has.
 """
 

@@ -1,6 +1,6 @@
 """st.async, red.async and st.bulk. PTX ISA, "Data Movement and Conversion Instructions: st.async, st.bulk"; "red.async".
 
-The data of st.async and red.async lands later, and completes on the mbarrier then (machine.lane_work).
+The data of st.async and red.async lands later, and completes on the mbarrier then (machine.copies.lane_work).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value, Vec, resolve_count
 from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.asynchronous import later, snapshot
-from ptxsim.machine.bulk import Bulk
+from ptxsim.machine.barriers.mbarrier import each, tell
+from ptxsim.machine.copies.bulk import Bulk
+from ptxsim.machine.copies.lane_work import number_of
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_ISSUED, FLAG_STRONG, LANE_SHIFT, Event, Space
 from ptxsim.machine.fault import Fault, first_lane
-from ptxsim.machine.lane_work import number_of
-from ptxsim.machine.mbarrier import each, tell
 from ptxsim.machine.memory import check_alignment, pack, scatter
 from ptxsim.machine.port import Port
 from ptxsim.types import TYPES as SCALARS

@@ -11,7 +11,7 @@ from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Wor
 from ptxsim.isa.operand import Either, Imm, Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue, mask_word
-from ptxsim.machine.barrier import ALL, ANY, COUNT, vote
+from ptxsim.machine.barriers.cta import ALL, ANY, COUNT, vote
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import AtBarrier, Converge, Fault, first_lane
 from ptxsim.machine.port import Port

@@ -1,6 +1,6 @@
 """cp.async.bulk and cp.reduce.async.bulk: one thread moves a run of bytes between global and shared memories.
 
-PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk". What they begin lands later (machine.bulk).
+PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk". What they begin lands later (machine.copies.bulk).
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from ptxsim.isa.operand import Addr, Either, Imm, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LANES, LaneValue, mask_word, word_mask
 from ptxsim.machine.asynchronous import snapshot
-from ptxsim.machine.bulk import Bulk, shared_side, side_at
-from ptxsim.machine.bulk_records import BulkCopy, Side
-from ptxsim.machine.bulk_state import loose_lanes
+from ptxsim.machine.barriers.mbarrier import MBarrier, each, find, per_lane
+from ptxsim.machine.copies.bulk import Bulk, shared_side, side_at
+from ptxsim.machine.copies.bulk_records import BulkCopy, Side
+from ptxsim.machine.copies.bulk_state import loose_lanes
+from ptxsim.machine.copies.reduction import MASKED, number_of
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.groups import commit_group
-from ptxsim.machine.mbarrier import MBarrier, each, find, per_lane
 from ptxsim.machine.memory import check_alignment
 from ptxsim.machine.port import Port
-from ptxsim.machine.reduction import MASKED, number_of
 from ptxsim.types import ScalarType
 
 PREFETCH = Facts(family="bulk_prefetch")

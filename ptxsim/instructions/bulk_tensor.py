@@ -1,6 +1,6 @@
 """cp.async.bulk.tensor: one thread moves a box of a tensor between global and shared memory.
 
-PTX ISA, "Data Movement and Conversion Instructions: Tensor copy". What they begin lands later (machine.bulk).
+PTX ISA, "Data Movement and Conversion Instructions: Tensor copy". What they begin lands later (machine.copies.bulk).
 """
 
 from __future__ import annotations
@@ -16,17 +16,13 @@ from ptxsim.isa.operand import Addr, Value, Vec
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.asynchronous import snapshot
-from ptxsim.machine.bulk import Bulk, side_at
-from ptxsim.machine.bulk_records import BulkCopy, Side
-from ptxsim.machine.bulk_state import extent_of
-from ptxsim.machine.event import FLAG_TENSORMAP, Event
-from ptxsim.machine.fault import Fault
-from ptxsim.machine.mbarrier import each, per_lane
-from ptxsim.machine.memory import RANK_SHIFT, check_alignment, gather
-from ptxsim.machine.port import Port
-from ptxsim.machine.reduction import OPERATIONS, number_of
-from ptxsim.machine.tensor_map import DECLARED, ELEMENT_TYPES, SIZE, NotModeled
-from ptxsim.machine.tensor_tile import (
+from ptxsim.machine.barriers.mbarrier import each, per_lane
+from ptxsim.machine.copies.bulk import Bulk, side_at
+from ptxsim.machine.copies.bulk_records import BulkCopy, Side
+from ptxsim.machine.copies.bulk_state import extent_of
+from ptxsim.machine.copies.reduction import OPERATIONS, number_of
+from ptxsim.machine.copies.tensor_map import DECLARED, ELEMENT_TYPES, SIZE, NotModeled
+from ptxsim.machine.copies.tensor_tile import (
     LOADED_ONLY,
     MAP_OF,
     WIDE,
@@ -37,6 +33,10 @@ from ptxsim.machine.tensor_tile import (
     mode_of,
     row_bytes,
 )
+from ptxsim.machine.event import FLAG_TENSORMAP, Event
+from ptxsim.machine.fault import Fault
+from ptxsim.machine.memory import RANK_SHIFT, check_alignment, gather
+from ptxsim.machine.port import Port
 
 DIMENSIONS = "1d 2d 3d 4d 5d"
 IMAGES = "3d 4d 5d"

@@ -1,6 +1,6 @@
 """barrier.cluster. PTX ISA, "Parallel Synchronization and Communication Instructions: barrier.cluster".
 
-The state is in the records of the CTAs (machine.cluster_barrier); native code uses them too (engine.compiled.codegen.cluster_barrier).
+The state is in the records of the CTAs (machine.barriers.cluster); native code uses them too (engine.compiled.codegen.cluster_barrier).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from ptxsim.isa.facts import Facts, Mechanism, Role, Scope, Synchronisation, Word
 from ptxsim.isa.registry import instruction
 from ptxsim.lanes import LaneValue, mask_word, word_mask
-from ptxsim.machine import cluster_barrier as state
+from ptxsim.machine.barriers import cluster as state
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import AtBarrier, Fault, first_lane
 from ptxsim.machine.port import Port

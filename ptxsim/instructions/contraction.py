@@ -1,7 +1,7 @@
 """Products that the assembler fuses into the sum after them: mul and add (or sub) without a rounding modifier.
 
 PTX ISA, "Floating Point Instructions: add": such sequences "may be optimized"; what ptxas 13.0 does was read from its machine
-code. These are no instructions of their own: ptxsim.engine.analysis.fma_contraction puts them in the place of the add or sub.
+code. These are no instructions of their own: ptxsim.engine.analysis.ptxas.fma_contraction puts them in the place of the add or sub.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Costs that depend on the type of an instruction, by its words.
 
-A cost is the name of a row of the cycle model: profile.model.figures.UNITS for one machine instruction,
+A cost is the name of a row of the cycle model: profile.figures.UNITS for one machine instruction,
 profile.lowering.emulated.SEQUENCES for several. None where it is not known.
 """
 

@@ -1,7 +1,7 @@
 """cp.async: copies of 4, 8 or 16 bytes a lane from global to shared memory, and the groups they are waited for in.
 
 PTX ISA, "Data Movement and Conversion Instructions: cp.async". The effects here are the interpreter's; the copies in
-flight are records of machine.lane_copies, which native code uses too (engine.compiled.codegen.cp_async).
+flight are records of machine.copies.lane_copies, which native code uses too (engine.compiled.codegen.cp_async).
 """
 
 from __future__ import annotations
@@ -16,11 +16,8 @@ from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.jit.record import I32, U64, row
 from ptxsim.lanes import LANES, LaneValue, mask_word, word_mask
 from ptxsim.machine.asynchronous import cluster_addresses, delay, snapshot
-from ptxsim.machine.bulk import Bulk
-from ptxsim.machine.event import FLAG_MORE, Event, Space
-from ptxsim.machine.fault import distinct, first_lane
-from ptxsim.machine.groups import commit_group
-from ptxsim.machine.lane_copies import (
+from ptxsim.machine.copies.bulk import Bulk
+from ptxsim.machine.copies.lane_copies import (
     ROOM,
     issue_copy,
     land_later,
@@ -29,6 +26,9 @@ from ptxsim.machine.lane_copies import (
     wait_for_copies,
     wait_for_groups,
 )
+from ptxsim.machine.event import FLAG_MORE, Event, Space
+from ptxsim.machine.fault import distinct, first_lane
+from ptxsim.machine.groups import commit_group
 from ptxsim.machine.memory import NARROWER, check_alignment
 from ptxsim.machine.port import Port
 

@@ -1,7 +1,7 @@
 """mbarrier: arrival and transaction barriers in shared memory. PTX ISA, "mbarrier".
 
-The effects say what lanes do. The objects are records (machine.mbarrier_state) that both engines work on: the interpreter
-through machine.mbarrier, native code through engine.compiled.codegen.mbarrier.
+The effects say what lanes do. The objects are records (machine.barriers.mbarrier_state) that both engines work on: the interpreter
+through machine.barriers.mbarrier, native code through engine.compiled.codegen.mbarrier.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from ptxsim.isa.facts import Facts, Mechanism, Role, Synchronisation, Word, Word
 from ptxsim.isa.operand import Addr, Either, Imm, Nowhere, Pred, Reg, Value
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LANES, LaneValue, cast
+from ptxsim.machine.barriers.mbarrier import MBarriers, per_lane
+from ptxsim.machine.barriers.mbarrier_state import DROP, MAX_COUNT, NO_COMPLETE
 from ptxsim.machine.fault import AtMBarriers
-from ptxsim.machine.mbarrier import MBarriers, per_lane
-from ptxsim.machine.mbarrier_state import DROP, MAX_COUNT, NO_COMPLETE
 from ptxsim.machine.port import Port
 
 SHARED = "shared shared::cta@7.8"

@@ -9,12 +9,11 @@ from ptxsim.isa.facts import AccessKind, Facts, Mechanism, Role, Scope, Synchron
 from ptxsim.isa.operand import Either, Imm, Reg, Value
 from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LaneValue
-from ptxsim.machine import tensor_core as core
-from ptxsim.machine import tensor_memory as memory
-from ptxsim.machine import tensor_move as move
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Wait
 from ptxsim.machine.port import Port
+from ptxsim.machine.tensor_memory import cells as memory
+from ptxsim.machine.tensor_memory import core, move
 
 FAMILY = "8.6 sm_100f sm_110f"
 GROUP: Options = {"cta_group": "cta_group::1 cta_group::2"}

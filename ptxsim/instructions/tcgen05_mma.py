@@ -16,9 +16,9 @@ from ptxsim.lanes import LaneValue
 from ptxsim.layout.instruction_descriptor import decode
 from ptxsim.machine.asynchronous import snapshot
 from ptxsim.machine.port import Port
-from ptxsim.machine.tensor_core import core_of, read_tiles
-from ptxsim.machine.tensor_memory import group_of
-from ptxsim.machine.tensor_product import TensorProduct, legal
+from ptxsim.machine.tensor_memory.cells import group_of
+from ptxsim.machine.tensor_memory.core import core_of, read_tiles
+from ptxsim.machine.tensor_memory.product import TensorProduct, legal
 from ptxsim.machine.tile import check_tile
 
 TILE = Addr("tensor", untyped=True)

@@ -10,9 +10,9 @@ from ptxsim.isa.facts import Access, AccessKind, Facts, Mechanism, Proxy, Scope,
 from ptxsim.isa.operand import Addr, Imm, Reg, Value, Vec
 from ptxsim.isa.registry import Kinds, Options, instruction
 from ptxsim.lanes import LaneValue, bits, maximum, minimum
-from ptxsim.machine import tensor_move as move
 from ptxsim.machine.port import Port
-from ptxsim.machine.tensor_copy import copy
+from ptxsim.machine.tensor_memory import move
+from ptxsim.machine.tensor_memory.copy import copy
 from ptxsim.types import ScalarType
 
 EXACT = "8.6 sm_100a sm_103a sm_110a"  # what the family-specific targets lack

@@ -15,13 +15,13 @@ from ptxsim.isa.operand import Addr, Imm, Value
 from ptxsim.isa.registry import Options, instruction
 from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.asynchronous import cluster_addresses
-from ptxsim.machine.driver_map import ours
+from ptxsim.machine.barriers.mbarrier import per_lane
+from ptxsim.machine.copies.driver_map import ours
+from ptxsim.machine.copies.tensor_map import DECLARED, SIZE, field_place
 from ptxsim.machine.event import FLAG_TENSORMAP, Event, Proxy, Scope, Space
 from ptxsim.machine.fault import Fault
-from ptxsim.machine.mbarrier import per_lane
 from ptxsim.machine.memory import check_alignment, gather, scatter
 from ptxsim.machine.port import Port
-from ptxsim.machine.tensor_map import DECLARED, SIZE, field_place
 
 SINCE = "8.3 sm_90a sm_100f sm_110f sm_120f"
 BLACKWELL = "sm_100f sm_110f sm_120f"

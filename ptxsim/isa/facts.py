@@ -184,7 +184,7 @@ class Facts:
     synchronises: what it orders; fence: of fences, by their words. completes_by: what an asynchronous instruction's completion is waited for with; its
     destinations and sources belong to it until then.
     product: (words, target, numerics) -> machine.product.Product, of instructions that multiply matrices.
-    cost: the row of the cycle model that it costs (profile.model.figures.UNITS, profile.lowering.emulated.SEQUENCES), also by its
+    cost: the row of the cycle model that it costs (profile.figures.UNITS, profile.lowering.emulated.SEQUENCES), also by its
     words; None where its family has a lowering of its own in profile.lowering. What has neither is reported as unknown.
     fidelity: (words, recorded) -> exact, modeled, bounded or None, where the form's availability does not say it; `recorded` is whether
     recordings of the target judge it.
@@ -194,7 +194,7 @@ class Facts:
     copies: the result is one of the sources as it is, which may be another lane's.
     opaque: its fragments are the instruction's own: registers with them may be used only as what they are (wmma).
     by_lanes: each lane names places in memory of its own.
-    later: what its lanes do completes on mbarriers later (machine.lane_work).
+    later: what its lanes do completes on mbarriers later (machine.copies.lane_work).
     detour: of the operands, which lanes' are outside of what the machine's short code takes, so that their warp calls a routine: 2, or 1 where
     it returns at once; 0 of others.
     control: where it sends its lanes, of branches, calls and returns: the engine itself gives them their effect.
@@ -206,7 +206,7 @@ class Facts:
     factors: of what ends with a product: the effect that returns the two factors as well.
     branches: by its words, whether ptxas makes branches of it, over which it fuses nothing.
     folds: whether ptxas makes a constant of constants, by its words (instructions.folding).
-    votes: by its words, what it lets lanes vote on (machine.barrier), of what gives them the result as they come out of a barrier.
+    votes: by its words, what it lets lanes vote on (machine.barriers.cta), of what gives them the result as they come out of a barrier.
     missing: why it is not modeled, where it is not.
     """
 

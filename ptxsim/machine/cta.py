@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from ptxsim.lanes import LANES, lanes_of
-from ptxsim.machine.barrier import NamedBarriers
-from ptxsim.machine.cluster_barrier import describe_cluster
+from ptxsim.machine.barriers.cluster import describe_cluster
+from ptxsim.machine.barriers.cta import NamedBarriers
+from ptxsim.machine.barriers.mbarrier_state import describe_wait, open_lanes, watched
 from ptxsim.machine.fault import Converge, Wait
-from ptxsim.machine.mbarrier_state import describe_wait, open_lanes, watched
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.pages import reserve
 from ptxsim.machine.records import (
@@ -101,7 +101,7 @@ class Warp:
         self.units = Units()
         self.allocated: np.ndarray | None = None  # local address of what alloca gave last, by lane
         self.in_flight: dict[int, int] = {}  # register slots the tensor core owns, and the line that gave them away
-        self.copies: np.ndarray | None = None  # memory that the record's copies are in (machine.lane_copies)
+        self.copies: np.ndarray | None = None  # memory that the record's copies are in (machine.copies.lane_copies)
         self.stack = memory[STACK : STACK + 8 * LANES].view(np.uint64)  # base of the current local frame
         self.tid = _thread_ids(index, *cta.block_shape[:2])
 

@@ -34,7 +34,7 @@ class Event(IntEnum):
     ASYNC_WRITE = 8  # the async proxy or cp.async writes, when the data lands
     ASYNC_ISSUE = 9  # memory at the addresses belongs to an asynchronous operation from now on (see FLAG_READ)
     ASYNC_WAIT = 10  # a wait covers that operation: the memory is the threads' again
-    TENSOR_WORK = 11  # the tensor core is given work; addresses: the fields of a machine.tensor_core.Load
+    TENSOR_WORK = 11  # the tensor core is given work; addresses: the fields of a machine.tensor_memory.core.Load
     ARRIVE = 16  # at CTA barrier addresses[0], in its phase number addresses[1]
     LEAVE = 17  # that phase of the barrier is over for this warp; addresses as for ARRIVE
     FENCE = 18  # addresses[0]: Scope, addresses[1]: Proxy

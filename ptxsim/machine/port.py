@@ -83,7 +83,7 @@ class Port:
         return self.op.product(str(self.machine.target), self.machine.numerics)
 
     def unit(self, kind: Callable[[Port], Unit]) -> Unit:
-        """The operations of a unit beside the lanes (machine.mbarrier.MBarriers), for this instruction."""
+        """The operations of a unit beside the lanes (machine.barriers.mbarrier.MBarriers), for this instruction."""
         return kind(self)
 
     # ---- memory ----

@@ -82,7 +82,7 @@ class LaneCopies(Record):
 
 @record
 class BulkGroups(Record):
-    """The groups of a warp's bulk copies (machine.bulk_state)."""
+    """The groups of a warp's bulk copies (machine.copies.bulk_state)."""
 
     groups: Groups
     copies: I64  # that waits have yet to cover

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ptxsim.diagnostic import Finding
+from ptxsim.machine.barriers.mbarrier_state import NEVER
 from ptxsim.machine.draws import Draws
 from ptxsim.machine.event import EventStream
-from ptxsim.machine.mbarrier_state import NEVER
 from ptxsim.machine.memory import SHARED_RESERVED, GlobalMemory
 from ptxsim.machine.shared_names import Variables
 from ptxsim.machine.warpgroup import ProductRecord, WarpgroupRecord
@@ -27,7 +27,7 @@ Shape = tuple[int, int, int]
 
 
 class Copies(Protocol):
-    """Bulk copies in flight (machine.bulk)."""
+    """Bulk copies in flight (machine.copies.bulk)."""
 
     @property
     def next_due(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ptxsim.layout.descriptor import Descriptor, linear_offsets
 from ptxsim.layout.swizzle import swizzle
-from ptxsim.machine.bulk import written_swizzle
+from ptxsim.machine.copies.bulk import written_swizzle
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.port import Port
 from ptxsim.machine.shared_names import Variables

@@ -12,7 +12,7 @@ from typing import Annotated, Any, cast
 from ptxsim.jit.body import body
 from ptxsim.jit.record import I32, I64, U32, U64, Record, record
 from ptxsim.lanes import LANES
-from ptxsim.machine.barrier import whole
+from ptxsim.machine.barriers.cta import whole
 from ptxsim.machine.records import BARRIERS, CtaRecord, WarpRecord
 
 WARPS = 4  # of a warpgroup

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from ptxsim.profile.model.figures import UNITS, Figures
+from ptxsim.profile.figures import UNITS, Figures
 
 MODELED = (
     "issue: one warp instruction per sub-core and cycle; the last warp goes on if it can, else the one that waits longest",

@@ -13,13 +13,13 @@ from ptxsim.engine.program.operation import Program
 from ptxsim.profile.accuracy import Bar, bar_of, bound_by
 from ptxsim.profile.advice import suggestions
 from ptxsim.profile.cycles import Cycles, LineStalls
+from ptxsim.profile.figures import dealt_clusters, figures_of
 from ptxsim.profile.lowering.lower import lowered
-from ptxsim.profile.lowering.machine_code import MachineProgram, Pipe
 from ptxsim.profile.lowering.pressure import MOST
 from ptxsim.profile.lowering.regions import merged
+from ptxsim.profile.machine_code import MachineProgram, Pipe
 from ptxsim.profile.model.encode import STALLS, Code, encode
 from ptxsim.profile.model.entries import BLOCK, TENSOR
-from ptxsim.profile.model.figures import dealt_clusters, figures_of
 from ptxsim.profile.model.jobs import dealt
 from ptxsim.profile.model.occupancy import Occupancy, occupancy
 from ptxsim.profile.model.sharing import lost_from_l2
@@ -32,7 +32,7 @@ from ptxsim.profile.timeline import Timeline
 from ptxsim.types import Target
 
 if TYPE_CHECKING:
-    from ptxsim.profile.model.replay_state import Machine
+    from ptxsim.profile.replay.state import Machine
 
 WAVES = 2  # of CTAs that an SM holds at a time: as many as a sample has of each SM
 LONGER = 1.1  # times as many instructions as the longest warp of the busiest SM
@@ -129,7 +129,7 @@ class Profile:
         return self._result(held, sm, active * scale * self.share, m)
 
     def _result(self, held: Occupancy, sm: int, active: float, m: Machine) -> Cycles:
-        from ptxsim.profile.model.replay_state import Count, Total
+        from ptxsim.profile.replay.state import Count, Total
 
         figures, stalls = self.figures, m.stalls
         cycles, issued = max(1, round(active)), int(m.counts[Count.ISSUED])

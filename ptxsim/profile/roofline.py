@@ -10,7 +10,7 @@ import numpy as np
 from ptxsim.engine.program.operation import Op
 from ptxsim.isa.facts import Scope
 from ptxsim.lanes import LANES
-from ptxsim.profile.model.figures import Figures
+from ptxsim.profile.figures import Figures
 from ptxsim.types import TYPES, ScalarType
 
 WARPS_OF_A_GROUP = 4
@@ -22,7 +22,7 @@ _TENSOR = {
     86: {"f16": 1024, "bf16": 1024, "tf32": 512, "s8": 2048, "u8": 2048, "s4": 4096, "u4": 4096},
     89: {"f16": 1024, "bf16": 1024, "tf32": 512, "s8": 2048, "u8": 2048, "s4": 4096, "u4": 4096, "e4m3": 2048, "e5m2": 2048},
     90: {"f16": 4096, "bf16": 4096, "tf32": 2048, "s8": 8192, "u8": 8192, "e4m3": 8192, "e5m2": 8192, "f64": 256},
-    # By kind of product on tensor memory; as published of a B200 (model.figures), tf32 as CUTLASS has it.
+    # By kind of product on tensor memory; as published of a B200 (figures), tf32 as CUTLASS has it.
     100: {"f16": 8192, "bf16": 8192, "tf32": 4096, "i8": 16384, "f8f6f4": 16384, "mxf8f6f4": 16384, "mxf4": 32768, "mxf4nvf4": 32768,
           "s8": 16384, "u8": 16384, "e4m3": 16384, "e5m2": 16384, "f64": 128},
     120: {"f16": 1024, "bf16": 512, "tf32": 256, "s8": 2048, "u8": 2048, "e4m3": 2048, "e5m2": 2048, "e2m1": 4096},

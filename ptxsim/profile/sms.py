@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from ptxsim.engine.program.operation import Program
+from ptxsim.profile.figures import Figures
 from ptxsim.profile.model.contention import retries
 from ptxsim.profile.model.encode import Code, parameters
 from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, DETOUR
-from ptxsim.profile.model.figures import Figures
-from ptxsim.profile.model.replay_entries import MOST_WARPS, for_replay, in_order, warps_of
 from ptxsim.profile.model.sharing import atomic_rate, copied_first, places_of, reads, reduction_rate
 from ptxsim.profile.model.spins import awaited, last_turns, spin_loops
 from ptxsim.profile.model.trace import Trace
+from ptxsim.profile.replay.entries import MOST_WARPS, for_replay, in_order, warps_of
 
 if TYPE_CHECKING:
-    from ptxsim.profile.model.replay_state import Machine
+    from ptxsim.profile.replay.state import Machine
 
 MOST_TOGETHER = 20_000_000  # entries of a trace of which all SMs are replayed
 ABREAST = 4  # reads of constants that a warp has under way
@@ -73,7 +73,7 @@ class Sms:
 
     def replay_one(self, sm: int) -> tuple[float, Machine]:
         """Replay the CTAs that one SM gets: (cycles in which it held any, the SM afterwards)."""
-        from ptxsim.profile.model.replay import replay
+        from ptxsim.profile.replay.sm import replay
 
         p = self._parameters()
         m = self._machine(sm, p, NO_FLAGS)
@@ -81,8 +81,8 @@ class Sms:
 
     def replay_all(self, flags: int) -> tuple[float, Machine, int]:
         """Replay all SMs, whose warps wait for so many of each other's writes: the same of the one that takes longest, and its number."""
-        from ptxsim.profile.model.replay import replay_together
-        from ptxsim.profile.model.replay_state import INF
+        from ptxsim.profile.replay.sm import replay_together
+        from ptxsim.profile.replay.state import INF
 
         p = self._parameters()
         writes = self.trace.entries[self.trace.entries["sets"] > 0]
@@ -97,7 +97,7 @@ class Sms:
 
     def _machine(self, sm: int, p: np.ndarray, flags: Flags) -> Machine:
         """An SM before the launch, with the CTAs that it gets: every 132nd, in launch order."""
-        from ptxsim.profile.model.replay_state import CTA, START, new_machine
+        from ptxsim.profile.replay.state import CTA, START, new_machine
 
         figures, warps = self.figures, -(-self.threads // 32)
         ctas = np.arange(sm, self.ctas, figures.sms)
@@ -127,7 +127,7 @@ class Sms:
     def _constants(self) -> np.ndarray:
         """Reads of indexed constants: (SM, block of 256 bytes, how many such instructions the warp had before). Who comes first brings
         a block near to all SMs."""
-        from ptxsim.profile.model.replay_state import CONSTANT_BLOCKS
+        from ptxsim.profile.replay.state import CONSTANT_BLOCKS
 
         entries = self.trace.entries.take(np.flatnonzero(self.trace.codes == CONST))
         entries = entries.take(in_order(warps_of(entries)))

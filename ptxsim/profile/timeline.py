@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ptxsim.engine.program.operation import Program
-from ptxsim.profile.lowering.machine_code import Pipe
+from ptxsim.profile.machine_code import Pipe
 
 SUB_CORE_ENGINES = {
     Pipe.ALU: "ALU", Pipe.FMA: "FMA", Pipe.FMA_HEAVY: "integer multiplier", Pipe.FP64: "FP64", Pipe.XU: "special functions",
@@ -31,7 +31,7 @@ class Span(NamedTuple):
 @dataclass(slots=True)
 class Timeline:
     """`warps`: rows of slot, CTA, block, begin, end; `work`: rows of engine, sub-core, begin, end; `waits`, of some cycles at least:
-    rows of slot, CTA, site of the instruction that waits, reason (model.encode.STALLS), begin, end, who ended it (replay_state.NOBODY)."""
+    rows of slot, CTA, site of the instruction that waits, reason (model.encode.STALLS), begin, end, who ended it (replay.state.NOBODY)."""
 
     warps: np.ndarray
     work: np.ndarray
@@ -53,7 +53,7 @@ class Timeline:
 
     def waker(self, slot: int, who: int) -> str:
         """Who ended a wait of the warp in a slot; empty where neither a warp nor an engine did."""
-        from ptxsim.profile.model.replay_state import NOBODY, SLOTS, SUBS
+        from ptxsim.profile.replay.state import NOBODY, SLOTS, SUBS
 
         if who == NOBODY:
             return ""
@@ -62,7 +62,7 @@ class Timeline:
 
 def engine_name(engine: int, sub_core: int) -> str:
     """The track of an engine: a unit of the SM, or a pipe of a sub-core."""
-    from ptxsim.profile.model.replay_state import ENGINES, SHARED_UNITS
+    from ptxsim.profile.replay.state import ENGINES, SHARED_UNITS
 
     if engine < SHARED_UNITS:
         return ENGINES[engine]

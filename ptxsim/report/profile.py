@@ -12,7 +12,7 @@ from ptxsim.report.text import wrap
 
 if TYPE_CHECKING:
     from ptxsim.profile.cycles import Cycles, LineStalls
-    from ptxsim.profile.model.figures import Figures
+    from ptxsim.profile.figures import Figures
     from ptxsim.profile.profiler import Profile
     from ptxsim.session.ptxfile.file import FileRun
     from ptxsim.source import Source
@@ -126,7 +126,7 @@ def _short(name: str) -> str:
 
 def machine_code_text(profile: Profile) -> str:
     """The lowered instructions of a kernel, under the PTX lines they come from."""
-    from ptxsim.profile.lowering.machine_code import Kind
+    from ptxsim.profile.machine_code import Kind
 
     lines = [
         f"{plural(profile.machine.code_bytes // 16, 'machine instruction')}, {profile.machine.registers} registers"

@@ -10,8 +10,8 @@ import numpy as np
 from ptxsim.demangle import demangle
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.isa.variable_layout import size_of
+from ptxsim.machine.copies.tensor_map import SIZE
 from ptxsim.machine.memory import Allocation, GlobalMemory
-from ptxsim.machine.tensor_map import SIZE
 from ptxsim.session.foreign_arguments import as_plain, struct_bytes
 from ptxsim.syntax import ast
 from ptxsim.types import TYPES

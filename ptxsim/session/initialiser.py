@@ -15,7 +15,7 @@ from ptxsim.spelling import did_you_mean
 if TYPE_CHECKING:
     import numpy as np
 
-    from ptxsim.machine.tensor_map import TensorMap
+    from ptxsim.machine.copies.tensor_map import TensorMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Initialiser:
         return MAKERS[self.maker or ""](self.shape, self.type or "", seed if self.seed is None else self.seed)
 
     def _tensor_map(self, seed: Seed, folder: Path | None, known: Mapping[str, Any]) -> TensorMap:
-        from ptxsim.machine.tensor_map import TensorMap
+        from ptxsim.machine.copies.tensor_map import TensorMap
 
         array: Any
         if isinstance(self.tensor, Initialiser):

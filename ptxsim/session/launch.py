@@ -20,8 +20,8 @@ from ptxsim.engine.interpreter import Interpreter, NotModeled, Watch
 from ptxsim.engine.program.linkage import initialize, place_variables
 from ptxsim.engine.program.operation import Program
 from ptxsim.engine.turns import Engine, Limits, Stopped
+from ptxsim.machine.barriers.mbarrier_end import settle
 from ptxsim.machine.event import EventStream, Observer
-from ptxsim.machine.mbarrier_end import settle
 from ptxsim.machine.memory import ARENA, PARAMETERS, Allocation, GlobalMemory, own_name
 from ptxsim.machine.state import Machine
 from ptxsim.numerics.host import with_ieee

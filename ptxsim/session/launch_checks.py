@@ -69,7 +69,7 @@ class LaunchChecks:
 
     def gpu(self, value: Any, target: Target) -> str:
         """The name of a machine of the target that the cycle model has figures of."""
-        from ptxsim.profile.model.figures import machines, machines_of
+        from ptxsim.profile.figures import machines, machines_of
 
         own, every = machines_of(target.number), machines()
         name = value.upper() if isinstance(value, str) else None

@@ -3,7 +3,7 @@ tensors are in device memory.
 
 Host code finds the runtime's functions in a library of CuTe DSL's own; ptxsim's, which has the same names, is put before it. In the
 compiled module the machine code, a constant, is replaced by the PTX that it was made of. Tensor maps are written by the host code itself, in
-the machine's format (machine.driver_map).
+the machine's format (machine.copies.driver_map).
 """
 
 from __future__ import annotations

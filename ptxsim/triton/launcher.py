@@ -18,7 +18,7 @@ from ptxsim.engine.analysis.written_parameters import memory_steers, written_par
 from ptxsim.engine.compiled.run.threads import orderless
 from ptxsim.engine.program.operation import Program, calls, families
 from ptxsim.isa.variable_layout import size_of
-from ptxsim.machine.tensor_map import TensorMap
+from ptxsim.machine.copies.tensor_map import TensorMap
 from ptxsim.programs.collector import Collector
 from ptxsim.session.module import Kernel
 from ptxsim.session.options import LaunchOptions

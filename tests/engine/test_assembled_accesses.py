@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ptxsim.engine.analysis.assembled_accesses import Assembled, assembled_accesses
+from ptxsim.engine.analysis.ptxas.accesses import Assembled, assembled_accesses
 from ptxsim.instructions.atomic import HALF, OPERATIONS, PACKED
 from ptxsim.profile.lowering.regions import merged
 from tests.profile.kernels import kernel

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ptxsim.engine import splits
 from ptxsim.jit.compiler import shared
 from ptxsim.jit.export import export
-from ptxsim.machine import barrier
+from ptxsim.machine.barriers import cta as barrier
 from ptxsim.machine.records import RUNS, CtaRecord, WarpRecord
 
 PREFIX = "ptxsim_test_splits_"

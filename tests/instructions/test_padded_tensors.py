@@ -5,7 +5,7 @@ import pytest
 
 import ptxsim
 from ptxsim.layout.swizzle import swizzle
-from ptxsim.machine.tensor_map import ELEMENT_TYPES, decode, field_place
+from ptxsim.machine.copies.tensor_map import ELEMENT_TYPES, decode, field_place
 from tests.helpers import launch
 
 ROWS, ROW = 16, 128  # of a box in shared memory: rows, and bytes of each

@@ -11,13 +11,13 @@ from ptxsim.instructions import barrier, cluster_barrier
 from ptxsim.instructions.async_store import reduce_async, store_async, store_bulk, store_system
 from ptxsim.instructions.fence import acquire_tensor_map, fence
 from ptxsim.instructions.system import trap
-from ptxsim.machine.barrier import ALL as ALL_OF_THEM
-from ptxsim.machine.barrier import ANY, COUNT, result_of_vote
-from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
+from ptxsim.machine.barriers.cluster import CLUSTER_BARRIER
+from ptxsim.machine.barriers.cta import ALL as ALL_OF_THEM
+from ptxsim.machine.barriers.cta import ANY, COUNT, result_of_vote
+from ptxsim.machine.barriers.mbarrier import MBarrier
+from ptxsim.machine.barriers.mbarrier_state import begin
 from ptxsim.machine.event import FLAG_STRONG, Event, Proxy, Scope
 from ptxsim.machine.fault import AtBarrier, Fault
-from ptxsim.machine.mbarrier import MBarrier
-from ptxsim.machine.mbarrier_state import begin
 from ptxsim.machine.memory import SHARED_RESERVED
 from ptxsim.machine.records import CLUSTER
 from ptxsim.types import TYPES

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 from ptxsim.instructions.bulk_tensor import check_store, reduction
-from ptxsim.machine.bulk import Bulk
-from ptxsim.machine.bulk_bytes import transfer
-from ptxsim.machine.bulk_records import SOURCE, TARGET, BulkCopy, Side
+from ptxsim.machine.copies.bulk import Bulk
+from ptxsim.machine.copies.bulk_bytes import transfer
+from ptxsim.machine.copies.bulk_records import SOURCE, TARGET, BulkCopy, Side
+from ptxsim.machine.copies.reduction import number_of
+from ptxsim.machine.copies.tensor_map import ELEMENT_TYPES, FILLS, SWIZZLES, TensorDescription, decode
+from ptxsim.machine.copies.tensor_tile import IM2COL, MOST_BYTES, TILE, count_rows, row_bytes, tensor_record
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import GlobalMemory
-from ptxsim.machine.reduction import number_of
-from ptxsim.machine.tensor_map import ELEMENT_TYPES, FILLS, SWIZZLES, TensorDescription, decode
-from ptxsim.machine.tensor_tile import IM2COL, MOST_BYTES, TILE, count_rows, row_bytes, tensor_record
 from ptxsim.types import parse_target
 from tests.helpers import DATA
 

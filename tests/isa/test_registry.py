@@ -12,8 +12,8 @@ import pytest
 from ptxsim.instructions import load_families
 from ptxsim.isa import registry
 from ptxsim.isa.match_opcode import Candidate, match_form
+from ptxsim.profile.figures import UNITS
 from ptxsim.profile.lowering.emulated import SEQUENCES
-from ptxsim.profile.model.figures import UNITS
 from ptxsim.types import parse_target, parse_version
 from tests.isa.generate import Generator, every_form
 

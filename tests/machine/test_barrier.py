@@ -3,8 +3,8 @@
 import pytest
 
 from ptxsim.lanes import mask_word
-from ptxsim.machine.barrier import ALL as EVERYONE
-from ptxsim.machine.barrier import ANY, COUNT, lanes_exit, result_of_vote, vote
+from ptxsim.machine.barriers.cta import ALL as EVERYONE
+from ptxsim.machine.barriers.cta import ANY, COUNT, lanes_exit, result_of_vote, vote
 from ptxsim.machine.fault import Fault
 from tests.machine.bench import ALL, LANE, Bench
 

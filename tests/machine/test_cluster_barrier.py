@@ -6,8 +6,8 @@ import pytest
 
 from ptxsim.instructions.cluster_barrier import ClusterBarrier
 from ptxsim.lanes import mask_word
-from ptxsim.machine import cluster_barrier as state
-from ptxsim.machine.barrier import lanes_exit
+from ptxsim.machine.barriers import cluster as state
+from ptxsim.machine.barriers.cta import lanes_exit
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.records import BARRIERS, CLUSTER
 from tests.jit.alike import exported

@@ -8,9 +8,9 @@ import struct
 import numpy as np
 import pytest
 
-from ptxsim.machine import tensor_map
-from ptxsim.machine.driver_map import decode, description, ours
-from ptxsim.machine.tensor_map import ELEMENT_TYPES, FILLS, INTERLEAVES, SWIZZLES, TensorMap
+from ptxsim.machine.copies import tensor_map
+from ptxsim.machine.copies.driver_map import decode, description, ours
+from ptxsim.machine.copies.tensor_map import ELEMENT_TYPES, FILLS, INTERLEAVES, SWIZZLES, TensorMap
 from tests.helpers import ROOT
 
 LINES = [line for line in (ROOT / "tests/data/tensor_maps.tsv").read_text().splitlines() if not line.startswith("#")]

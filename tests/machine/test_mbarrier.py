@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptxsim.machine import mbarrier_state as state
-from ptxsim.machine.fault import Fault
-from ptxsim.machine.mbarrier import MBarrier, find
-from ptxsim.machine.mbarrier_state import (
+from ptxsim.machine.barriers import mbarrier_state as state
+from ptxsim.machine.barriers.mbarrier import MBarrier, find
+from ptxsim.machine.barriers.mbarrier_state import (
     DONE,
     DROP,
     MAX_COUNT,
@@ -21,6 +20,7 @@ from ptxsim.machine.mbarrier_state import (
     watch_parity,
     watch_token,
 )
+from ptxsim.machine.fault import Fault
 from ptxsim.machine.records import MBarrierRecord, WarpRecord
 from tests.jit.alike import exported
 from tests.machine.bench import Bench

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ptxsim
 from ptxsim.profile.lowering.lower import lower
-from ptxsim.profile.lowering.machine_code import Kind, MachineProgram
 from ptxsim.profile.lowering.regions import merged
+from ptxsim.profile.machine_code import Kind, MachineProgram
 
 HEADER = ".version 9.0\n.target sm_90a\n.address_size 64\n"
 PARAMETERS = ".param .u64 place, .param .u32 n"

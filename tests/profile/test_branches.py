@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptxsim.profile.lowering.machine_code import Kind
+from ptxsim.profile.machine_code import Kind
 from ptxsim.profile.model.encode import segments_of
 from tests.profile.kernels import lowered
 

@@ -10,10 +10,10 @@ import pytest
 import ptxsim
 from ptxsim import instructions
 from ptxsim.isa import registry
+from ptxsim.profile.figures import UNITS
 from ptxsim.profile.lowering.emulated import SEQUENCES
 from ptxsim.profile.lowering.lower import has_cost, lower
 from ptxsim.profile.lowering.regions import merged
-from ptxsim.profile.model.figures import UNITS
 from ptxsim.session.listing import entries
 from ptxsim.types import TYPES
 from tests.profile.kernels import kernel

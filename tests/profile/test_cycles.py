@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ptxsim.profile.cycles import Cycles
+from ptxsim.profile.figures import H100, H200
 from ptxsim.profile.model.encode import parameters
-from ptxsim.profile.model.figures import H100, H200
 from ptxsim.report.trace import events
 from tests.profile.kernels import kernel
 

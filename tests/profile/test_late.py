@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ptxsim import Module
-from ptxsim.profile.model.replay_state import SUBS
+from ptxsim.profile.replay.state import SUBS
 from tests.helpers import ROOT
 from tests.profile.kernels import kernel
 

@@ -6,7 +6,7 @@ import pytest
 
 import ptxsim
 from ptxsim.profile.lowering import lower
-from ptxsim.profile.lowering.machine_code import Kind
+from ptxsim.profile.machine_code import Kind
 from tests.profile.kernels import lowered, units
 
 IDS = "mov.u32 %r0, %tid.x; ld.param.u64 %d0, [place]; "
@@ -138,7 +138,7 @@ def test_predicated_first_values_keep_nothing():
     ],
 )
 def test_operations_that_only_copy_or_change_a_sign_are_lowered(body):
-    """Their effects are not those of their names (engine.analysis.assembled_copies)."""
+    """Their effects are not those of their names (engine.analysis.ptxas.copies)."""
     assert units(lowered(IDS + body + STORE))[-1] == "global"
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptxsim.profile.lowering.machine_code import Kind, MachineOp
 from ptxsim.profile.lowering.schedule import dependences
+from ptxsim.profile.machine_code import Kind, MachineOp
 from tests.profile.kernels import lowered, units
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ptxsim import Module
 from ptxsim.machine.special import multiprocessors, resident_warps
-from ptxsim.profile.model.figures import H200, MACHINES
+from ptxsim.profile.figures import H200, MACHINES
 from ptxsim.profile.model.occupancy import occupancy
 from ptxsim.types import Target
 from tests.helpers import text_of

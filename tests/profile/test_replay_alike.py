@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ptxsim.profile.model import replay
-from ptxsim.profile.model.replay_state import INF
+from ptxsim.profile.replay import sm as replay
+from ptxsim.profile.replay.state import INF
 from tests.jit.alike import alike
 from tests.profile.kernels import kernel
 

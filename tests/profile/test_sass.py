@@ -10,8 +10,8 @@ import pytest
 from ptxsim import Module
 from ptxsim.profile.lowering.emulated import DETOURS
 from ptxsim.profile.lowering.lower import lower
-from ptxsim.profile.lowering.machine_code import Kind
 from ptxsim.profile.lowering.regions import merged
+from ptxsim.profile.machine_code import Kind
 from ptxsim.profile.sass import machine, tools
 from ptxsim.profile.sass.listing import Listing, read_listing, read_resources
 from ptxsim.profile.sass.machine import listing_of, machine_code

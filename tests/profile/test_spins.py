@@ -7,9 +7,9 @@ import pytest
 
 from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.model.entries import ARRIVE, BLOCK, ENTRY, LOAD, WAIT
-from ptxsim.profile.model.replay_entries import for_replay
 from ptxsim.profile.model.spins import last_turns, spin_loops
 from ptxsim.profile.model.trace import Trace
+from ptxsim.profile.replay.entries import for_replay
 from tests.profile.kernels import kernel
 
 LOOK = "ld.param.u64 %d0, [place]; again: ld.acquire.gpu.u32 %r1, [%d0]; {} setp.eq.u32 %p0, %r1, 0; @%p0 bra again;"

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ptxsim import Module
-from ptxsim.machine.tensor_core import Load
+from ptxsim.machine.tensor_memory.core import Load
 from ptxsim.profile.cycles import Cycles
-from ptxsim.profile.model.figures import B200
+from ptxsim.profile.figures import B200
 from ptxsim.profile.model.tensor_core import work_of
 from ptxsim.session.ptxfile.file import Options, run_file
 from tests.helpers import CASES

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxsim.profile import profiler
+from ptxsim.profile.figures import H200
 from ptxsim.profile.model.accesses import lines_of
 from ptxsim.profile.model.different import different
 from ptxsim.profile.model.entries import ARRIVE, ENTRY, LEAVE, LOAD, STORE
-from ptxsim.profile.model.figures import H200
-from ptxsim.profile.model.replay_entries import for_replay
 from ptxsim.profile.model.sharing import reads
 from ptxsim.profile.model.trace import Trace
+from ptxsim.profile.replay.entries import for_replay
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.ptxfile.file import Options, run_file
 from tests.helpers import CASES

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ptxsim.profile.lowering.machine_code import Kind
+from ptxsim.profile.figures import H100, H200
+from ptxsim.profile.machine_code import Kind
 from ptxsim.profile.model.encode import OP, parameters
-from ptxsim.profile.model.figures import H100, H200
-from ptxsim.profile.model.replay_state import SUB_CORE, WARP
-from ptxsim.profile.model.replay_units import read_registers, stores_on
+from ptxsim.profile.replay.state import SUB_CORE, WARP
+from ptxsim.profile.replay.units import read_registers, stores_on
 from ptxsim.profile.sass.listing import Instruction
 from ptxsim.profile.sass.translate import bank_reads, translated
 from tests.profile.kernels import kernel

@@ -14,7 +14,7 @@ import numpy as np
 from ptxsim.checks.banks.expression import Origins
 from ptxsim.checks.banks.tally import ELSEWHERE, KIND_OF_EVENT, LEADER, NOTHING, Tallies, tally
 from ptxsim.checks.cluster_shared import Homes
-from ptxsim.engine.analysis.assembled_accesses import assembled_accesses
+from ptxsim.engine.analysis.ptxas.accesses import assembled_accesses
 from ptxsim.engine.program.operand import Vector
 from ptxsim.engine.program.operation import Program
 from ptxsim.isa.facts import Mechanism

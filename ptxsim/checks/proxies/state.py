@@ -8,7 +8,7 @@ import numpy as np
 
 from ptxsim.jit.body import Array, record
 from ptxsim.jit.filling import LINE_BITS as LINE_BITS
-from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
+from ptxsim.machine.barriers.cluster import CLUSTER_BARRIER
 
 CHUNK_BITS = 4
 HANDS = 8  # fences that are remembered of a thread

@@ -9,7 +9,16 @@ from typing import Any
 from ptxsim.cuda.runtime.device import error_text, version
 from ptxsim.cuda.runtime.functions import CudaError, function, say
 from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime, errors
-from ptxsim.machine.tensor_map import ELEMENT_TYPES, FILLS, INTERLEAVES, SIZE, SWIZZLES, WIDE, TensorDescription, check
+from ptxsim.machine.copies.tensor_map import (
+    ELEMENT_TYPES,
+    FILLS,
+    INTERLEAVES,
+    SIZE,
+    SWIZZLES,
+    WIDE,
+    TensorDescription,
+    check,
+)
 
 FOUND, NOT_FOUND = 0, 1  # cudaDriverEntryPointQueryResult
 
@@ -95,7 +104,7 @@ def encode_im2col_wide(
 def replace_address(runtime: Runtime, target: int | None, address: int | None) -> int:
     if target is None or (address or 0) % 16:
         return INVALID_VALUE
-    ctypes.c_uint64.from_address(target).value = address or 0  # the first field of a map (machine.tensor_map)
+    ctypes.c_uint64.from_address(target).value = address or 0  # the first field of a map (machine.copies.tensor_map)
     return 0
 
 

@@ -6,7 +6,7 @@ from ptxsim.cuda.runtime.properties import values
 from ptxsim.cuda.runtime.state import Runtime
 from ptxsim.isa.variable_layout import size_of
 from ptxsim.machine.state import max_shared_bytes, shared_start
-from ptxsim.profile.model.figures import figures_of
+from ptxsim.profile.figures import figures_of
 from ptxsim.profile.model.occupancy import occupancy
 from ptxsim.session.module import Kernel
 

@@ -10,7 +10,7 @@ from typing import Any
 from ptxsim.cuda.runtime.arena import SPACE
 from ptxsim.machine.special import multiprocessors, resident_warps
 from ptxsim.machine.state import max_shared_bytes, shared_start
-from ptxsim.profile.model.figures import figures_of
+from ptxsim.profile.figures import figures_of
 from ptxsim.types import Target
 
 # cudaDeviceProp, in order; a number before a field: only this version of the runtime has it.

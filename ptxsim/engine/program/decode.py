@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ptxsim import instructions
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.analysis.assembled_copies import put_copies
-from ptxsim.engine.analysis.fma_contraction import contract
-from ptxsim.engine.analysis.late_copies import LateCopies
+from ptxsim.engine.analysis.ptxas.copies import put_copies
+from ptxsim.engine.analysis.ptxas.fma_contraction import contract
+from ptxsim.engine.analysis.ptxas.late_copies import LateCopies
 from ptxsim.engine.program.bodies import Bodies
 from ptxsim.engine.program.frames import frame_of, measure_stack
 from ptxsim.engine.program.function_names import FunctionNames

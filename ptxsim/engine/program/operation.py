@@ -238,13 +238,13 @@ def families(program: Program) -> frozenset[str]:
 
 @fact
 def copies_in_bulk(program: Program) -> bool:
-    """Whether a program has copies, or work of lanes, that are kept in machine.bulk while they are in flight."""
+    """Whether a program has copies, or work of lanes, that are kept in machine.copies.bulk while they are in flight."""
     return works_later(program) or any(op.copies_in_bulk for op in program.ops)
 
 
 @fact
 def works_later(program: Program) -> bool:
-    """Whether a program has work of lanes that completes later (machine.lane_work)."""
+    """Whether a program has work of lanes that completes later (machine.copies.lane_work)."""
     return any(op.facts.later for op in program.ops)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ptxsim.engine.analysis.product_values import effects_of, with_effect
+from ptxsim.engine.analysis.ptxas.product_values import effects_of, with_effect
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa import registry
 from ptxsim.isa.bind import Bound

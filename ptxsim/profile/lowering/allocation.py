@@ -13,11 +13,11 @@ from typing import NamedTuple
 from ptxsim.engine.analysis import def_use
 from ptxsim.engine.program.operand import Operand, Register, Vector
 from ptxsim.isa.facts import Scope
+from ptxsim.profile.figures import UNITS
 from ptxsim.profile.lowering.assembly import Assembly
-from ptxsim.profile.lowering.machine_code import Kind, MachineOp, Pipe
 from ptxsim.profile.lowering.pressure import MOST, Pressure, before
 from ptxsim.profile.lowering.schedule import WALLS
-from ptxsim.profile.model.figures import UNITS
+from ptxsim.profile.machine_code import Kind, MachineOp, Pipe
 from ptxsim.types import parse_target
 
 STACK = 1  # the number of the register of the stack's pointer, and how many it is

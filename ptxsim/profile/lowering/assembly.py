@@ -12,10 +12,10 @@ from typing import Any
 from ptxsim.engine.program.operand import Address, Register, SharedAddress
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism
+from ptxsim.profile.figures import UNITS
 from ptxsim.profile.lowering.emulated import CHECKED, DETOURS, HELD, INVERSES, SEQUENCES
 from ptxsim.profile.lowering.fusion import Fusion, maps_shared
-from ptxsim.profile.lowering.machine_code import Kind, MachineOp, Pipe
-from ptxsim.profile.model.figures import UNITS
+from ptxsim.profile.machine_code import Kind, MachineOp, Pipe
 
 
 def crossing(made_by: Pipe, used_by: Pipe) -> int:

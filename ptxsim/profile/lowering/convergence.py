@@ -7,7 +7,7 @@ branches to one place share them; there are none where the rest only ends, nor f
 from __future__ import annotations
 
 from ptxsim.profile.lowering.fusion import Fusion
-from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp
+from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp
 
 ENDING = (Kind.EXIT, Kind.COPY)
 

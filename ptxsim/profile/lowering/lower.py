@@ -15,6 +15,7 @@ from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Control, Scope
 from ptxsim.isa.registry import Form
 from ptxsim.machine.memory import PARAMETERS as FIRST_PARAMETER
+from ptxsim.profile.figures import UNITS
 from ptxsim.profile.lowering import memory, scalar, synchronisation, tensor, unroll  # noqa: F401  (they register lowerings)
 from ptxsim.profile.lowering.allocation import CALLING, fewest, registers
 from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly, names_shared
@@ -23,7 +24,6 @@ from ptxsim.profile.lowering.fusion import names_variable
 from ptxsim.profile.lowering.halves import narrow as narrow_values
 from ptxsim.profile.lowering.halves import products
 from ptxsim.profile.lowering.learned import corrected
-from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
 from ptxsim.profile.lowering.merging import Alignment, merge_shared
 from ptxsim.profile.lowering.moves import keep_moves
 from ptxsim.profile.lowering.predication import keep_old_values, predicate
@@ -33,7 +33,7 @@ from ptxsim.profile.lowering.repeated import loaded_once
 from ptxsim.profile.lowering.schedule import PASSED, Budget, is_vector, narrow, schedule
 from ptxsim.profile.lowering.spills import spill
 from ptxsim.profile.lowering.traits import Given, Traits, traits
-from ptxsim.profile.model.figures import UNITS
+from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
 from ptxsim.types import Target, parse_target
 
 STEP = 8  # registers a thread is given at a time

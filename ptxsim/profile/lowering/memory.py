@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ptxsim.engine.analysis import def_use
-from ptxsim.engine.analysis.assembled_accesses import LOOPS, Assembled, assembled_accesses
+from ptxsim.engine.analysis.ptxas.accesses import LOOPS, Assembled, assembled_accesses
 from ptxsim.engine.program.operand import Address, Constant, Register, Vector
 from ptxsim.engine.program.operation import Op
 from ptxsim.profile.lowering.assembly import Assembly, lowers
 from ptxsim.profile.lowering.fusion import accesses_of, cost_of, is_remote
-from ptxsim.profile.lowering.machine_code import ASYNC_STORE, Kind, MachineOp
 from ptxsim.profile.lowering.synchronisation import GPU_FENCE, SYSTEM_FENCE
+from ptxsim.profile.machine_code import ASYNC_STORE, Kind, MachineOp
 
 WMMA_ACCESSES = {"s8": 2, "u8": 2, "f64": 1}  # of a fragment, by type; 4 of the others
 

@@ -12,8 +12,8 @@ from ptxsim.engine.analysis.def_use import def_use
 from ptxsim.engine.program.operand import Address, Constant, Register, SharedAddress
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.profile.lowering.fusion import accesses_of, cost_of, is_made
-from ptxsim.profile.lowering.machine_code import Kind, MachineOp
 from ptxsim.profile.lowering.schedule import WALLS
+from ptxsim.profile.machine_code import Kind, MachineOp
 
 WIDEST = {"shared": 16, "const": 8}  # bytes of an access of a lane
 ANY = 1 << 30  # alignment of zero

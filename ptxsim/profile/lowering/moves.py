@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Set
 
 from ptxsim.profile.lowering.fusion import Fusion
-from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp
+from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp
 
 
 def keep_moves(

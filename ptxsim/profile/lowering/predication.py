@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ptxsim.engine.program.operation import Op
 from ptxsim.isa.facts import Control
 from ptxsim.profile.lowering.fusion import Fusion, accesses_of
-from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp
+from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp
 
 # Instructions that a branch may skip, itself counted where it ends the block: where lanes may part, and where they cannot; with loads from
 # global memory among them, or among the first of what comes after, which then need not wait for the branch.

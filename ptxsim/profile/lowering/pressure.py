@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from ptxsim.engine.analysis.control_flow import flow_back
 from ptxsim.engine.program.operand import Constant
 from ptxsim.profile.lowering.assembly import Assembly
-from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp
+from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp
 from ptxsim.types import parse_target
 
 # Rules found with half of the corpus' files by `ptxas -v` and `nvdisasm -plr`; the other half says what they are worth (tools/conformance registers).

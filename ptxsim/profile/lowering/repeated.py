@@ -12,8 +12,8 @@ from ptxsim.engine.analysis.def_use import DefUse
 from ptxsim.engine.program.operand import Address, Register, SharedAddress
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.profile.lowering.fusion import accesses_of
-from ptxsim.profile.lowering.machine_code import Kind, MachineOp
 from ptxsim.profile.lowering.schedule import WALLS
+from ptxsim.profile.machine_code import Kind, MachineOp
 
 _Key: TypeAlias = tuple[object, ...]
 SPACES = ("shared", "global", "nc")

@@ -8,7 +8,7 @@ from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly
 from ptxsim.profile.lowering.emulated import SEQUENCES
 from ptxsim.profile.lowering.fusion import cost_of
 from ptxsim.profile.lowering.halves import count
-from ptxsim.profile.lowering.machine_code import Kind, MachineOp
+from ptxsim.profile.machine_code import Kind, MachineOp
 
 UNKNOWN = "alu"  # what an instruction is taken for whose cost nothing declares
 # What the uniform datapath does in one instruction, where operands are uniform.

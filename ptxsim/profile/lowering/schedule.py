@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from ptxsim.profile.lowering.machine_code import Kind, MachineOp, Pipe
-from ptxsim.profile.model.figures import UNITS
+from ptxsim.profile.figures import UNITS
+from ptxsim.profile.machine_code import Kind, MachineOp, Pipe
 
 # What the assembler plans with for what it cannot know.
 PLANNED = {"global": 300.0, "shared": 30.0}

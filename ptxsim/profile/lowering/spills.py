@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp
 from ptxsim.profile.lowering.pressure import MOST, Pressure
+from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp
 from ptxsim.syntax import ast
 
 FILE = 65536  # registers of an SM

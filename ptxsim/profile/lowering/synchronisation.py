@@ -6,7 +6,7 @@ from ptxsim.engine.program.operand import Literal
 from ptxsim.engine.program.operation import Op
 from ptxsim.isa.facts import Mechanism, Proxy, Role
 from ptxsim.profile.lowering.assembly import Assembly, lowers
-from ptxsim.profile.lowering.machine_code import Kind, MachineOp
+from ptxsim.profile.machine_code import Kind, MachineOp
 
 
 def role_of(op: Op) -> Role | None:

@@ -10,9 +10,9 @@ from ptxsim.engine.program.operand import Vector
 from ptxsim.engine.program.operation import Op
 from ptxsim.isa.registry import Form as Notation
 from ptxsim.numerics.forms import Form
+from ptxsim.profile.figures import UNITS
 from ptxsim.profile.lowering.assembly import Assembly, lowers
-from ptxsim.profile.lowering.machine_code import Kind, MachineOp
-from ptxsim.profile.model.figures import UNITS
+from ptxsim.profile.machine_code import Kind, MachineOp
 from ptxsim.types import TYPES, Target, parse_target
 
 MEASURED_TARGET = 90

@@ -11,11 +11,11 @@ from typing import NamedTuple, TypeAlias
 
 from ptxsim.engine.program.operand import Constant, Operand, Vector
 from ptxsim.isa.facts import Scope
+from ptxsim.profile.figures import UNITS
 from ptxsim.profile.lowering.allocation import ODD, Allocation, is_late
 from ptxsim.profile.lowering.assembly import Assembly
-from ptxsim.profile.lowering.machine_code import Kind, MachineOp
 from ptxsim.profile.lowering.pressure import Pressure, before
-from ptxsim.profile.model.figures import UNITS
+from ptxsim.profile.machine_code import Kind, MachineOp
 from ptxsim.types import parse_target
 
 # Instructions of the blocks, with what is live after each.

@@ -11,7 +11,7 @@ from ptxsim.engine.analysis.def_use import DefUse
 from ptxsim.engine.program.operand import Constant, Register
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Control
-from ptxsim.profile.lowering.machine_code import Kind, MachineBlock, MachineOp
+from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp
 
 # Machine instructions a body may have to be unrolled, found with loops of growing size: so many of plain arithmetic, more
 # with every load from shared memory, more with any from global memory, fewer with stores; never so many loads in flight.

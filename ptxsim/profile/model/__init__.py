@@ -1,1 +1,1 @@
-"""The model of one SM: figures per target, traces of a run, and their replay."""
+"""Traces of a run, as the replay of an SM takes them: what warps execute, what they wait for, what CTAs share."""

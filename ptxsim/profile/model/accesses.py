@@ -8,8 +8,8 @@ from ptxsim.engine.program.operation import Op
 from ptxsim.lanes import word_mask
 from ptxsim.layout import banks
 from ptxsim.machine.event import LANE_SHIFT, Event, Space
+from ptxsim.profile.figures import Figures
 from ptxsim.profile.model.entries import ATOMIC, CONST, ENTRY, LOAD, STORE
-from ptxsim.profile.model.figures import Figures
 
 ATOMICS = (Event.ATOMIC, Event.CAS, Event.REDUCE)
 LOCAL = np.uint64(1 << 58)  # (LOCAL_LINES of the replay) where local memory lies among the addresses of lines

@@ -13,10 +13,10 @@ from ptxsim.isa.facts import AccessKind
 from ptxsim.lanes import LANES, word_mask
 from ptxsim.machine.event import FLAG_READ, Event, Space
 from ptxsim.machine.memory import RANK_SHIFT
+from ptxsim.profile.figures import Figures
 from ptxsim.profile.lowering.fusion import is_remote, maps_shared
 from ptxsim.profile.model.accesses import by_lane, distinct, lowest
 from ptxsim.profile.model.entries import SEND, SHARED
-from ptxsim.profile.model.figures import Figures
 
 SECTOR = 5  # bits of an address within 32 bytes
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ptxsim.engine.program.operation import Op
 from ptxsim.jit.body import record
-from ptxsim.profile.lowering.machine_code import BARRIERS, Kind, MachineProgram, Pipe, Segment
-from ptxsim.profile.model.figures import Figures
+from ptxsim.profile.figures import Figures
+from ptxsim.profile.machine_code import BARRIERS, Kind, MachineProgram, Pipe, Segment
 
 # Why a warp's registers are not ready yet, by what makes them; the profiler's stall names.
 STALLS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ptxsim.profile.model.figures import Figures
+from ptxsim.profile.figures import Figures
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from ptxsim.isa.facts import AccessKind
 from ptxsim.lanes import word_mask
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_CORE, FLAG_ISSUED, FLAG_READ, Event, Space
 from ptxsim.machine.memory import RANK_SHIFT
+from ptxsim.profile.figures import Figures
 from ptxsim.profile.model.accesses import distinct
 from ptxsim.profile.model.entries import ARRIVE, LATE, REMOTE, SEND
-from ptxsim.profile.model.figures import Figures
 
 RANKS = np.int64(0xFF << RANK_SHIFT)  # bits of an address that say whose shared memory it is of
 

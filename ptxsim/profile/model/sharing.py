@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ptxsim.profile.figures import Figures
 from ptxsim.profile.model.different import different
 from ptxsim.profile.model.entries import BULK, LOAD
-from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.trace import Trace
 
 

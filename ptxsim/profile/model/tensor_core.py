@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxsim.machine.tensor_core import Load
-from ptxsim.profile.model.figures import Figures
+from ptxsim.machine.tensor_memory.core import Load
+from ptxsim.profile.figures import Figures
 
 ROW = 32  # bytes of A's rows that a product has once in most shapes
 HALF = 64  # rows

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ptxsim.engine.analysis.assembled_accesses import LOOPS, Assembled, assembled_accesses
+from ptxsim.engine.analysis.ptxas.accesses import LOOPS, Assembled, assembled_accesses
 from ptxsim.engine.program.operation import Program
 from ptxsim.lanes import word_mask
 from ptxsim.layout import banks
 from ptxsim.layout.wavefronts import AccessKind
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_CORE, FLAG_ISSUED, FLAG_READ, ODD_PHASE, Event, Observer, Space
-from ptxsim.machine.tensor_core import Load
+from ptxsim.machine.tensor_memory.core import Load
+from ptxsim.profile.figures import Figures
 from ptxsim.profile.model.accesses import (
     ATOMICS,
     atomic_cost,
@@ -47,7 +48,6 @@ from ptxsim.profile.model.entries import (
     TENSOR,
     WAIT,
 )
-from ptxsim.profile.model.figures import Figures
 from ptxsim.profile.model.sends import Sends, reduces
 from ptxsim.profile.model.spins import spin_loops
 from ptxsim.profile.model.tensor_core import work_of

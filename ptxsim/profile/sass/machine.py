@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ptxsim.engine.program.operation import Program
 from ptxsim.profile.lowering.lower import lowered
-from ptxsim.profile.lowering.machine_code import BARRIERS, Kind, MachineOp, MachineProgram, Segment
+from ptxsim.profile.machine_code import BARRIERS, Kind, MachineOp, MachineProgram, Segment
 from ptxsim.profile.sass.cubin import given_code
 from ptxsim.profile.sass.listing import Listing, read_listing, read_resources
 from ptxsim.profile.sass.marks import marked

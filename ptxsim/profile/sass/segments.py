@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.profile.lowering.fusion import is_remote, maps_shared
-from ptxsim.profile.lowering.machine_code import Kind, MachineProgram
+from ptxsim.profile.machine_code import Kind, MachineProgram
 from ptxsim.profile.sass.listing import Instruction, Listing
 
 ENDS = ("BRA", "EXIT", "RET", "BRX", "JMP", "JMX", "KILL", "BPT")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ptxsim.profile.lowering.machine_code import ASYNC_STORE, BANK_LINES, Kind, MachineOp
 from ptxsim.profile.lowering.synchronisation import GPU_FENCE, SYSTEM_FENCE
+from ptxsim.profile.machine_code import ASYNC_STORE, BANK_LINES, Kind, MachineOp
 from ptxsim.profile.sass.listing import Instruction
 
 # Rows of the figures by opcode, longest first where one is the beginning of another.

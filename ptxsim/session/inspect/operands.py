@@ -165,7 +165,7 @@ class _Watched:
         """What lies from the address on: in the lanes that the warp reaches, or in all where the tensor core accesses them, up to the end of
         the allocation."""
         from ptxsim.layout.tensor_memory import COLUMNS, QUARTER, ROWS
-        from ptxsim.machine.tensor_memory import memory_of
+        from ptxsim.machine.tensor_memory.cells import memory_of
 
         address = self.op.bound.operands[self.operand]
         assert isinstance(address, ast.Address)

@@ -6,7 +6,7 @@ import pytest
 
 from ptxsim.layout.instruction_descriptor import KINDS, InstructionDescriptor, decode
 from ptxsim.machine.fault import Fault
-from ptxsim.machine.tensor_product import legal
+from ptxsim.machine.tensor_memory.product import legal
 
 
 def test_96_products_in_a_row_are_not_modeled():

@@ -6,7 +6,7 @@ from ptxsim.checks.order.findings.problem import Place, Problem
 from ptxsim.checks.order.sites import VOTES, site_bits
 from ptxsim.diagnostic import Finding, Label, beside
 from ptxsim.isa.facts import CTA_BARRIER, Role
-from ptxsim.machine.tensor_order import AFTER_SYNC, BEFORE_SYNC, COMMITS
+from ptxsim.machine.tensor_memory.order import AFTER_SYNC, BEFORE_SYNC, COMMITS
 
 
 def freed(place: Place, problem: Problem) -> Finding:

@@ -9,7 +9,7 @@ from ptxsim.engine.compiled.codegen.port import EmitPort
 from ptxsim.engine.compiled.codegen.registry import lowers
 from ptxsim.engine.compiled.ir.value import CannotEmit, Value
 from ptxsim.engine.program.operation import Op
-from ptxsim.machine.lane_work import STORE, number_of
+from ptxsim.machine.copies.lane_work import STORE, number_of
 from ptxsim.types import TYPES
 
 

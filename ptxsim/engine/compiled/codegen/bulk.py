@@ -12,8 +12,8 @@ from ptxsim.engine.compiled.runtime.bulk_lanes import ALONE, LOAD, LOOK, PAIRS, 
 from ptxsim.engine.program.operation import Op
 from ptxsim.isa.facts import PAIR, Mechanism
 from ptxsim.lanes import LANES
-from ptxsim.machine.reduction import ALLOWED, OPERATIONS, first_number, number_of
-from ptxsim.machine.tensor_tile import RANKS, SPATIAL, mode_of
+from ptxsim.machine.copies.reduction import ALLOWED, OPERATIONS, first_number, number_of
+from ptxsim.machine.copies.tensor_tile import RANKS, SPATIAL, mode_of
 
 
 class Begin:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxsim.engine.compiled.codegen.port import UNITS, EmitPort
 from ptxsim.engine.compiled.runtime import abi
 from ptxsim.instructions.cluster_barrier import ClusterBarrier
-from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
+from ptxsim.machine.barriers.cluster import CLUSTER_BARRIER
 from ptxsim.machine.event import Event
 
 

@@ -1,4 +1,4 @@
-"""cp.async and its groups, on the records of each warp's copies (machine.lane_copies); groups of bulk copies."""
+"""cp.async and its groups, on the records of each warp's copies (machine.copies.lane_copies); groups of bulk copies."""
 
 from __future__ import annotations
 

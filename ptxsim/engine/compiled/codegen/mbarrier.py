@@ -1,5 +1,5 @@
 """mbarriers on the records of the CTA (engine.compiled.runtime.mbarrier_lanes). Same names and signatures as
-machine.mbarrier.MBarriers; objects of other CTAs, and what is wrong, are left to it."""
+machine.barriers.mbarrier.MBarriers; objects of other CTAs, and what is wrong, are left to it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ptxsim.engine.compiled.ir.value import CannotEmit, Value
 from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import WARP
 from ptxsim.engine.compiled.runtime.mbarrier_lanes import ARRIVES, BLOCKS, COMPLETES, EXPECTS, PARITY, WAITS
+from ptxsim.machine.barriers.mbarrier import MBarriers
+from ptxsim.machine.barriers.mbarrier_state import TOKEN_PHASE
 from ptxsim.machine.event import ODD_PHASE, Event, Space
-from ptxsim.machine.mbarrier import MBarriers
-from ptxsim.machine.mbarrier_state import TOKEN_PHASE
 
 
 class EmitMBarriers:

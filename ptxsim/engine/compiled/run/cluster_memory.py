@@ -11,8 +11,8 @@ from ptxsim.engine.clusters import cluster_index
 from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.engine.compiled.runtime.clusters import PLACES, Clusters
 from ptxsim.engine.program.operation import families
+from ptxsim.machine.copies.lane_copies import make_room
 from ptxsim.machine.cta import Cluster
-from ptxsim.machine.lane_copies import make_room
 from ptxsim.machine.records import CtaRecord, WarpRecord, aligned, cta_record, mbarrier_table
 from ptxsim.machine.special import multiprocessors
 from ptxsim.machine.warpgroup import WarpgroupRecord, warpgroups_of

@@ -42,7 +42,7 @@ from ptxsim.machine.records import aligned
 from ptxsim.machine.state import Machine
 
 if TYPE_CHECKING:
-    from ptxsim.machine.bulk import Bulk
+    from ptxsim.machine.copies.bulk import Bulk
 
 REST = 8  # one part in so many of a program that runs once may be left out for code to be made of it
 BATCH = 512  # records that native code hands over at a time where it needs no Python for that
@@ -135,7 +135,7 @@ class NativeContext:
         if machine.mixes:
             self.mix()
         if copies_in_bulk(self.program):
-            from ptxsim.machine.bulk import Bulk  # most programs have no copies
+            from ptxsim.machine.copies.bulk import Bulk  # most programs have no copies
 
             self._bulk = Bulk.of(machine)
             self.record.bulk = self._bulk.record.address

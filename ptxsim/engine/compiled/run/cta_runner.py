@@ -28,13 +28,13 @@ from ptxsim.engine.livelock import state_of
 from ptxsim.engine.program.call_paths import calls_of
 from ptxsim.engine.program.operation import families
 from ptxsim.engine.turns import Launch, Outcome, Resident, Stopped, Turns
-from ptxsim.machine import tensor_memory
+from ptxsim.machine.barriers.mbarrier_end import look_over
+from ptxsim.machine.copies.lane_copies import ROOM
 from ptxsim.machine.cta import Cluster, Cta, Warp
 from ptxsim.machine.fault import Fault
-from ptxsim.machine.lane_copies import ROOM
-from ptxsim.machine.mbarrier_end import look_over
 from ptxsim.machine.records import IN_PYTHON, WarpRecord
 from ptxsim.machine.state import Machine
+from ptxsim.machine.tensor_memory import cells as tensor_memory
 
 SLICE = 0.02  # as `WholeCtas.pace`, where threads are not to be thought about
 

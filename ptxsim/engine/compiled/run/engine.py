@@ -26,9 +26,9 @@ from ptxsim.engine.program.operation import Op, Program, fact, families
 from ptxsim.engine.splits import NONE
 from ptxsim.isa.facts import Mechanism
 from ptxsim.lanes import EVERY, LANES
+from ptxsim.machine.copies.lane_copies import ROOM, make_room
 from ptxsim.machine.cta import Register, Warp
 from ptxsim.machine.fault import Converge
-from ptxsim.machine.lane_copies import ROOM, make_room
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.port import Port
 from ptxsim.machine.special import value as special_value

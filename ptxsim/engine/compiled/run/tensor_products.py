@@ -22,8 +22,8 @@ from ptxsim.layout.tensor_memory import QUARTER, ROWS, accumulators
 from ptxsim.machine.cta import Cta
 from ptxsim.machine.records import aligned
 from ptxsim.machine.state import Machine
-from ptxsim.machine.tensor_memory import TensorMemory, memory_of
-from ptxsim.machine.tensor_product import TensorProduct
+from ptxsim.machine.tensor_memory.cells import TensorMemory, memory_of
+from ptxsim.machine.tensor_memory.product import TensorProduct
 from ptxsim.types import TYPES
 
 WORD = 4

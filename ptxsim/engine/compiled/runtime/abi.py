@@ -53,11 +53,11 @@ class Context(Record):
     cursor: I64  # turns that have begun in this round
     moved: I64  # whether any warp has moved in this round
     next_due: I64  # the turn at which asynchronous work of Python completes, but for bulk copies
-    bulk: I64  # those (machine.bulk_records.BulkCopies): address
-    land_due: I64  # bodies of machine.bulk_state, where there are such copies: addresses
+    bulk: I64  # those (machine.copies.bulk_records.BulkCopies): address
+    land_due: I64  # bodies of machine.copies.bulk_state, where there are such copies: addresses
     land_all: I64
     land: I64  # that turn has come: callback
-    land_copies: I64  # body of machine.lane_copies, where there are copies of cp.async: address
+    land_copies: I64  # body of machine.copies.lane_copies, where there are copies of cp.async: address
     rounds: I64
     end_count: I64  # warp instructions after which native code returns
     end_rounds: I64  # rounds after which it does
@@ -71,7 +71,7 @@ class Context(Record):
     lengths: I64  # operations of each block, i64: address
     lines: I64  # of each operation, i64: address
     results: I64  # where a warp's memory has the first register that each operation writes, or 0; i64: address
-    asked: I64  # what each operation lets lanes vote on (machine.barrier), i64: address
+    asked: I64  # what each operation lets lanes vote on (machine.barriers.cta), i64: address
     strayed: I64  # u8 for each operation (machine.state.Machine.strayed): address
     garbage: I64
     draws: I64  # what a seed other than 0 draws from (machine.draws): address

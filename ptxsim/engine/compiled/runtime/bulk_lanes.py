@@ -1,7 +1,7 @@
 """Bulk and tensor copies in native code: what the lanes of a warp begin, one after the other.
 
 Every function does all of an operation, or nothing where it cannot: the slow path does it then. Shared memory is given by addresses
-of this process; what happens to copies in flight is machine.bulk_state.
+of this process; what happens to copies in flight is machine.copies.bulk_state.
 """
 
 from __future__ import annotations
@@ -20,16 +20,22 @@ from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, move_bytes, view
 from ptxsim.jit.record import FLAG, I32, I64, U32, Pointer
 from ptxsim.lanes import LANES
-from ptxsim.machine import bulk_state
-from ptxsim.machine.bulk_bytes import place_rows
-from ptxsim.machine.bulk_records import BulkCopies, BulkCopy, Side
-from ptxsim.machine.bulk_state import BYTES, begin_copy, copy_at, extent_of, land_all, land_due, loose_lanes, tensor_at
-from ptxsim.machine.event import FLAG_TENSORMAP, Event
-from ptxsim.machine.mbarrier_state import NOWHERE
-from ptxsim.machine.memory import RANK_SHIFT
-from ptxsim.machine.records import MBarrierRecord, MBarrierTable, WarpRecord
-from ptxsim.machine.tensor_map import SIZE
-from ptxsim.machine.tensor_tile import (
+from ptxsim.machine.barriers.mbarrier_state import NOWHERE
+from ptxsim.machine.copies import bulk_state
+from ptxsim.machine.copies.bulk_bytes import place_rows
+from ptxsim.machine.copies.bulk_records import BulkCopies, BulkCopy, Side
+from ptxsim.machine.copies.bulk_state import (
+    BYTES,
+    begin_copy,
+    copy_at,
+    extent_of,
+    land_all,
+    land_due,
+    loose_lanes,
+    tensor_at,
+)
+from ptxsim.machine.copies.tensor_map import SIZE
+from ptxsim.machine.copies.tensor_tile import (
     MAP_OF,
     OUTSIDE,
     RANKS,
@@ -41,6 +47,9 @@ from ptxsim.machine.tensor_tile import (
     first_inside,
     row_bytes,
 )
+from ptxsim.machine.event import FLAG_TENSORMAP, Event
+from ptxsim.machine.memory import RANK_SHIFT
+from ptxsim.machine.records import MBarrierRecord, MBarrierTable, WarpRecord
 
 LOAD, STORE, SHARE, LOOK = range(4)  # a copy into shared memory, out of it, from one CTA's to another's; none
 ALONE = -1  # in place of a mask of CTAs
@@ -138,7 +147,7 @@ def issue_tensor(
 
 @body
 def wait_for_bulk(context: Context, warp: WarpRecord, lanes: U32, newest: I64, reading: FLAG) -> FLAG:
-    """machine.bulk_state.wait_for_bulk; false, with nothing done, where there is something to report."""
+    """machine.copies.bulk_state.wait_for_bulk; false, with nothing done, where there is something to report."""
     copies = view(context.bulk, BulkCopies, 1)[0]
     if loose_lanes(copies, warp, lanes) != 0:
         return False

@@ -1,4 +1,4 @@
-"""The barrier of a cluster in native code (machine.cluster_barrier); what is wrong is left to the slow path."""
+"""The barrier of a cluster in native code (machine.barriers.cluster); what is wrong is left to the slow path."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ptxsim.engine.splits import wait_at
 from ptxsim.jit.body import body
 from ptxsim.jit.export import view
 from ptxsim.jit.record import I32, U32
-from ptxsim.machine.cluster_barrier import NONE, arrived_in, come_again, come_to_cluster
+from ptxsim.machine.barriers.cluster import NONE, arrived_in, come_again, come_to_cluster
 from ptxsim.machine.records import CLUSTER, CtaRecord, WarpRecord
 
 

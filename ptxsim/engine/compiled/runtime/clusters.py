@@ -14,7 +14,7 @@ from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, fill_bytes, move_bytes, view
 from ptxsim.jit.record import I32, I64, Record, record
 from ptxsim.lanes import LANES
-from ptxsim.machine.mbarrier_state import is_left_over
+from ptxsim.machine.barriers.mbarrier_state import is_left_over
 from ptxsim.machine.places import coordinates
 from ptxsim.machine.records import CtaRecord, MBarrierRecord, MBarrierTable, WarpRecord
 from ptxsim.machine.warpgroup import WARPS, WarpgroupRecord

@@ -1,4 +1,4 @@
-"""cp.async in native code: machine.lane_copies, and what a seed other than 0 draws."""
+"""cp.async in native code: machine.copies.lane_copies, and what a seed other than 0 draws."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from ptxsim.engine.compiled.runtime.abi import Context
 from ptxsim.engine.compiled.runtime.draws import delay
 from ptxsim.jit.body import body
 from ptxsim.jit.record import U32
-from ptxsim.machine import lane_copies
-from ptxsim.machine.lane_copies import land_later
+from ptxsim.machine.copies import lane_copies
+from ptxsim.machine.copies.lane_copies import land_later
 from ptxsim.machine.records import WarpRecord
 
 

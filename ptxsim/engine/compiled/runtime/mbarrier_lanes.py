@@ -1,7 +1,7 @@
 """mbarriers in native code: what the lanes of a warp do, one after the other.
 
 Every function does all of an operation, or nothing where it cannot: the slow path does it then. `places` are
-addresses in shared memory; what happens to the objects is machine.mbarrier_state.
+addresses in shared memory; what happens to the objects is machine.barriers.mbarrier_state.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ptxsim.jit.body import body
 from ptxsim.jit.export import view
 from ptxsim.jit.record import FLAG, I32, I64, U32
 from ptxsim.lanes import LANES
-from ptxsim.machine.mbarrier_state import (
+from ptxsim.machine.barriers.mbarrier_state import (
     DONE,
     NOWHERE,
     arrive,

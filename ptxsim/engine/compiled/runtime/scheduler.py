@@ -1,7 +1,7 @@
 """The turns of warps in native code: a CTA's rounds, one warp's turn, one block of a split.
 
 Bodies on the records of the context, the CTA and its warps; the splits and barriers are those of the interpreter
-(engine.splits, machine.barrier). What only Python can do ends them with LEFT, the records as they are.
+(engine.splits, machine.barriers.cta). What only Python can do ends them with LEFT, the records as they are.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, indirect, view
 from ptxsim.jit.record import I32, I64
 from ptxsim.lanes import EVERY, LANES
-from ptxsim.machine.barrier import COUNT, COUNTED, NO_VOTE, arrive, result_of_vote, vote
-from ptxsim.machine.bulk_records import BulkCopies
-from ptxsim.machine.cluster_barrier import CLUSTER_BARRIER
+from ptxsim.machine.barriers.cluster import CLUSTER_BARRIER
+from ptxsim.machine.barriers.cta import COUNT, COUNTED, NO_VOTE, arrive, result_of_vote, vote
+from ptxsim.machine.barriers.mbarrier_state import NEVER, end_wait, is_over
+from ptxsim.machine.copies.bulk_records import BulkCopies
 from ptxsim.machine.draws import Draws, shuffle
 from ptxsim.machine.event import ODD_PHASE, Event, Space
-from ptxsim.machine.mbarrier_state import NEVER, end_wait, is_over
 from ptxsim.machine.records import (
     AT_MBARRIERS,
     BARRIERS,

@@ -19,11 +19,11 @@ from ptxsim.jit.export import indirect, view
 from ptxsim.jit.record import FLAG, I32, I64, U64, Pointer, Record, record
 from ptxsim.lanes import LANES
 from ptxsim.machine import warpgroup
-from ptxsim.machine.bulk_bytes import LONGS
-from ptxsim.machine.bulk_records import BulkCopies
-from ptxsim.machine.bulk_state import UNKNOWN_SWIZZLE, swizzle_at
+from ptxsim.machine.barriers.mbarrier_state import NEVER
+from ptxsim.machine.copies.bulk_bytes import LONGS
+from ptxsim.machine.copies.bulk_records import BulkCopies
+from ptxsim.machine.copies.bulk_state import UNKNOWN_SWIZZLE, swizzle_at
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, Event, Space
-from ptxsim.machine.mbarrier_state import NEVER
 from ptxsim.machine.records import CtaRecord, WarpRecord
 from ptxsim.machine.warpgroup import RING, WARPS, ProductRecord, WarpgroupRecord
 

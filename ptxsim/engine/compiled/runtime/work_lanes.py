@@ -1,4 +1,4 @@
-"""What lanes begin in native code that completes on mbarriers later (machine.lane_work): st.async, red.async, cp.async.mbarrier.arrive.
+"""What lanes begin in native code that completes on mbarriers later (machine.copies.lane_work): st.async, red.async, cp.async.mbarrier.arrive.
 
 Every function does all of an operation, or nothing where it cannot: the slow path does it then.
 """
@@ -15,10 +15,10 @@ from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, view
 from ptxsim.jit.record import FLAG, I32, U32
 from ptxsim.lanes import LANES
-from ptxsim.machine.bulk_records import BulkCopies, BulkCopy
-from ptxsim.machine.bulk_state import copy_at
-from ptxsim.machine.lane_work import ARRIVE, LaneWork
-from ptxsim.machine.mbarrier_state import NOWHERE, add_pending, most_arrivals
+from ptxsim.machine.barriers.mbarrier_state import NOWHERE, add_pending, most_arrivals
+from ptxsim.machine.copies.bulk_records import BulkCopies, BulkCopy
+from ptxsim.machine.copies.bulk_state import copy_at
+from ptxsim.machine.copies.lane_work import ARRIVE, LaneWork
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.records import MBarrierRecord, MBarrierTable, WarpRecord
 

@@ -1,0 +1,1 @@
+"""What threads wait at: the barriers of a CTA, the barrier of a cluster, mbarriers."""

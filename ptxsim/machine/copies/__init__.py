@@ -1,0 +1,1 @@
+"""Asynchronous copies: of lanes (cp.async), in bulk, of tensors by their maps, and what lanes do that completes on mbarriers."""

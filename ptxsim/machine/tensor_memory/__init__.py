@@ -1,0 +1,1 @@
+"""Tensor memory, and what a CTA's tensor core does with it."""

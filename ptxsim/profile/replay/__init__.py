@@ -1,0 +1,1 @@
+"""The replay of traces on one SM: warps, pipes, the memory path."""
