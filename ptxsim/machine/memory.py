@@ -22,7 +22,7 @@ from ptxsim import lanes
 from ptxsim.lanes import LANES
 from ptxsim.machine.fault import Fault, first_lane
 from ptxsim.machine.heap import HEAP, HEAP_BYTES, Heap
-from ptxsim.machine.pages import discard, reserve
+from ptxsim.machine.pages import copy_to_zeros, discard, reserve
 from ptxsim.types import TYPES, ScalarType
 
 # Where the arena begins: above 2^48, where no address of the process itself can be (GPU addresses have 49 bits). Cut to
@@ -141,7 +141,8 @@ class GlobalMemory:
         other.backing = reserve
         other.allocations, other.heap = list(self.allocations), copy.deepcopy(self.heap)
         other.freed = self.freed.copy()
-        other.take(self)
+        for allocation in self.allocations:
+            copy_to_zeros(self.view(allocation), other.view(allocation))
         return other
 
     def take(self, other: GlobalMemory) -> None:

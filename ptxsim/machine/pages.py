@@ -20,6 +20,7 @@ _FAR, _END, _STEP = 0x1100_0000_0000, 0x1E00_0000_0000, 1 << 21
 _next = _FAR
 _PAGEMAP = "/proc/self/pagemap"  # what Linux says about the pages of this process
 _FEW = 1 << 18  # bytes that are cleared without a look at which pages are there
+_PIECE = 1 << 16  # bytes that are copied together
 _SWAPPED = 62  # bits of its entries from which on they say that there is a page: in the swap, in memory
 
 
@@ -56,6 +57,14 @@ def discard(memory: np.ndarray, start: int, size: int, guard: int) -> None:
     address, length = memory.ctypes.data + first, -(-(start + size - first) // page) * page
     if library().madvise(address, length, mmap.MADV_REMOVE):  # not of a file
         library().madvise(address, length, mmap.MADV_DONTNEED)
+
+
+def copy_to_zeros(source: np.ndarray, target: np.ndarray) -> None:
+    """Copy bytes to where zeros are. What is zero here, too, is not touched there, so that it takes up no memory."""
+    for start in range(0, len(source), _PIECE):
+        piece = source[start : start + _PIECE]
+        if piece[: len(piece) // 8 * 8].view(np.uint64).any() or piece[-8:].any():
+            target[start : start + _PIECE] = piece
 
 
 class Spare:

@@ -148,4 +148,4 @@ def text(name: str, description: Sequence[Any], module: Module) -> str:
     loop.end()
     e.line("  ret void")
     product = e.function(f"void @{name}(ptr %context, ptr %group, ptr %record, ptr %pieces_a, ptr %pieces_b)")
-    return dot.text(f"{name}_dot", rule, module) + product
+    return dot.text(f"{name}_dot", rule, module, ahead=True) + product
