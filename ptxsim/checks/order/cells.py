@@ -179,7 +179,7 @@ def are_strong(o: Order, site: int, other: int, mine: int, theirs: int) -> bool:
     return (one >> SCOPE & 3) >= needed and (two >> SCOPE & 3) >= needed
 
 
-def place_of(o: Order, slot: int, warp: int, row: int, base: int, accesses: Array, rank: int, since: int) -> int:
+def place_of(o: Order, warp: int, row: int, base: int, accesses: Array, rank: int, since: int) -> int:
     """Where an access of a warp stands among those of a granule; NONE if there are two already that it knows nothing of.
 
     rank: of the CTA whose memory it is; NONE for global memory. Accesses up to `since` no longer count.
@@ -208,21 +208,21 @@ def place_of(o: Order, slot: int, warp: int, row: int, base: int, accesses: Arra
     return NONE
 
 
-def way_of(o: Order, slot: int, rank: int, warp: int, row: int, accesses: Array, owner: int, since: int) -> int:
+def way_of(o: Order, rank: int, warp: int, row: int, accesses: Array, owner: int, since: int) -> int:
     """The same for a warp of a CTA and shared memory of one of its cluster."""
     near = int(o.n[WARPS])
     if owner == rank:
         return warp - rank * near
     if accesses[near]["time"] <= since or accesses[near]["warp"] == warp:
         return near
-    return place_of(o, slot, warp, row, 0, accesses, owner, since)
+    return place_of(o, warp, row, 0, accesses, owner, since)
 
 
 def note(
-    o: Order, slot: int, warp: int, lane: int, row: int, base: int, accesses: Array, rank: int, site: int, since: int
+    o: Order, warp: int, lane: int, row: int, base: int, accesses: Array, rank: int, site: int, since: int
 ) -> None:
     """Put an access beside the others of a granule."""
-    place = place_of(o, slot, warp, row, base, accesses, rank, since)
+    place = place_of(o, warp, row, base, accesses, rank, since)
     if place != NONE:
         mine = EVERY if lane == ALL else 0 if lane == ANY else 1 << lane
         put(o, row, base + warp, accesses[place], mine, site, since, warp * LANES)
@@ -241,7 +241,7 @@ def put(o: Order, row: int, warp: int, access: Array, mine: int, site: int, sinc
 
 
 def note_lane(
-    o: Order, slot: int, warp: int, lane: int, row: int, base: int, accesses: Array, way: int, home: int, floor: int, site: int,
+    o: Order, warp: int, lane: int, row: int, base: int, accesses: Array, way: int, home: int, floor: int, site: int,
     since: int,
 ) -> None:  # fmt: skip
     """Put an access beside the others of a granule, `way` its place there if it has one; mostly a lane's, of which the one before
@@ -251,13 +251,13 @@ def note_lane(
     if lane >= 0 and (is_mine or way != NONE) and (is_mine or access["time"] <= floor):
         access["warp"], access["time"], access["lanes"], access["site"] = base + warp, o.n[NOW], 1 << lane, site
     else:
-        note(o, slot, warp, lane, row, base, accesses, home, site, since)
+        note(o, warp, lane, row, base, accesses, home, site, since)
 
 
-def keep_store(o: Order, slot: int, row: int, one: Array, reads: Array, home: int, start: int) -> None:
+def keep_store(o: Order, row: int, one: Array, reads: Array, home: int, start: int) -> None:
     """A granule's last store stands beside its reads, where a sum takes its place: others that add to it may not know the store."""
     unit = int(one["writer"])
-    place = place_of(o, slot, unit >> 5, row, 0, reads, home, start)
+    place = place_of(o, unit >> 5, row, 0, reads, home, start)
     if place != NONE and reads[place]["time"] <= one["written"]:
         access = reads[place]
         access["warp"], access["time"], access["lanes"] = unit >> 5, one["written"], 1 << (unit & 31)

@@ -223,7 +223,7 @@ def work_off(o: Order) -> None:
                     if updates:
                         one["last"] = max(one["last"], now)
                         accesses = o.updates[cell]
-                    way = way_of(o, slot, rank, warp, row, accesses, owner, since)
+                    way = way_of(o, rank, warp, row, accesses, owner, since)
                     if way != NONE:
                         note_logged(accesses[way], who, now, mine, site, max(since, own))
     o.n[LOGGED], o.n[LOGGED_APART], o.n[NOTED], o.n[LOG_FROM] = 0, 0, 0, o.n[NOW]

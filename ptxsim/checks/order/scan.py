@@ -163,7 +163,7 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
                     continue
                 if not is_global and is_tile_in_order(o, slot, rank, warp, record, event, bits):
                     continue
-                if not access(o, slot, rank, warp, record, event, is_global, found):
+                if not access(o, slot, warp, record, event, is_global, found):
                     o.n[NOW] -= 1
                     return i
     return len(records)

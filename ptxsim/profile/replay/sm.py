@@ -150,7 +150,7 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
     return follow, why
 
 
-def see_flags(m: Machine, p: Any) -> bool:
+def see_flags(m: Machine) -> bool:
     """Warps whose flags have been written go on; whether others still wait for theirs."""
     others = False
     for k in range(m.counts[Count.USED_SLOTS]):
@@ -192,7 +192,7 @@ def run(m: Machine, parameters: Array, residency: int, until: float) -> float:
     coming, resident, replaced = before.coming, before.resident, before.replaced
     finished, active, since, now = before.finished, before.active, before.since, before.now
     comes = INF
-    awaits_flags = see_flags(m, p)
+    awaits_flags = see_flags(m)
     while True:
         best = -1
         for s in range(SUBS):

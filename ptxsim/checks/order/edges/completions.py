@@ -21,14 +21,14 @@ def know(o: Order, slot: int, warp: int, lanes: int, column: int, time: int) -> 
         o.clock[row, column] = max(o.clock[row, column], time)
 
 
-def completed_at(o: Order, address: int) -> int:
+def completed_at(address: int) -> int:
     """The place, among the columns for copies, of an mbarrier."""
     return (address >> RANK_SHIFT) * COMPLETIONS + (address >> 3) % COMPLETIONS
 
 
 def complete(o: Order, slot: int, lanes: int, address: int, is_odd: int) -> None:
     """Copies of lanes complete on an mbarrier: they write now, which the records after this one say."""
-    place = completed_at(o, address)
+    place = completed_at(address)
     if max(o.landed[slot, 0, place], o.landed[slot, 1, place]) <= o.start[slot]:
         o.landed_by[slot, place] = address
     elif o.landed_by[slot, place] != address:
@@ -41,7 +41,7 @@ def one_ahead(o: Order, slot: int, warp: int, lanes: int, address: int, is_odd: 
     mbarrier shares its column."""
     if o.n[COPIED] == o.n[INITS]:
         return NONE
-    place, rest = completed_at(o, address), lanes
+    place, rest = completed_at(address), lanes
     column, time = int(o.n[COPIED]) + place, int(o.landed[slot, 1 - is_odd, place])
     if time <= o.start[slot] or o.landed_by[slot, place] != address:
         return NONE
@@ -62,7 +62,7 @@ def land_in(o: Order, slot: int, lanes: int, column: int, is_odd: int) -> None:
 def go_on_completed(o: Order, slot: int, address: int, is_odd: int) -> None:
     """An arrival in a phase comes after all copies that completed in the one before."""
     if o.n[COPIED] < o.n[INITS]:
-        place = completed_at(o, address)
+        place = completed_at(address)
         o.landed[slot, is_odd, place] = max(o.landed[slot, is_odd, place], o.landed[slot, 1 - is_odd, place])
 
 
@@ -74,7 +74,7 @@ def see_completed(o: Order, slot: int, warp: int, lanes: int, address: int, is_o
     """
     if o.n[COPIED] == o.n[INITS]:
         return
-    place, rest = completed_at(o, address), lanes
+    place, rest = completed_at(address), lanes
     column, time = int(o.n[COPIED]) + place, int(o.landed[slot, is_odd, place])
     if acquires:
         know(o, slot, warp, lanes, column, time)

@@ -116,7 +116,7 @@ def note_use(o: Order, slot: int, warp: int, lanes: int, address: int, cell: int
     o.lines[number]["read"], o.lines[number]["others"], o.n[LOG_FROM] = now, now, now
     row = row_for(o, slot, warp, lowest(lanes))
     since = max(int(o.start[slot]), int(o.cells[cell]["written"]))
-    note(o, slot, warp, ANY, row, 0, o.reads[cell], address >> RANK_SHIFT, site, since)
+    note(o, warp, ANY, row, 0, o.reads[cell], address >> RANK_SHIFT, site, since)
 
 
 def unaware(o: Order, slot: int, warp: int, lanes: int, rank: int, writer: int, time: int, published: int) -> int:

@@ -34,7 +34,7 @@ from ptxsim.machine.event import (
 ALIGNED = 16  # bytes that rows of tiles are aligned to, while lanes' own accesses are aligned to their size
 
 
-def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int, is_global: bool, found: Array) -> bool:
+def access(o: Order, slot: int, warp: int, record: Array, event: int, is_global: bool, found: Array) -> bool:
     """Judge an access to memory and remember it; false, with nothing done, if there is no page for a granule of it."""
     flags, mask, site = int(record["flags"]), int(record["mask"]), int(record["site"])
     bits, addresses, width = int(o.sites[site]), record["addresses"], int(record["width"])
@@ -94,10 +94,7 @@ def access(o: Order, slot: int, rank: int, warp: int, record: Array, event: int,
         touch_global(o, slot, warp, addresses, mask, width, site, how, together, copier, found)
     else:
         settle(o, slot, addresses, mask, width)
-        touch(
-            o, slot, warp, addresses, mask, width, site, how, together, False, o.cells, o.reads, o.updates, o.lines, copier,
-            found,
-        )  # fmt: skip
+        touch(o, slot, warp, addresses, mask, width, site, how, together, copier, False, found)
     if is_global and event == Event.ASYNC_READ and flags & FLAG_TENSORMAP:
         use_map(o, slot, warp, record, site, found)
     if bits & TAKEN and is_global:
@@ -145,10 +142,7 @@ def touch_global(
     """`touch` of global memory, whose granules follow each other within a page only: rows of tiles may lie in two."""
     apart = across_pages(addresses, mask, width)
     if apart != mask:
-        touch(
-            o, slot, warp, addresses, mask & ~apart, width, site, how, together, True, o.far_cells, o.far_reads, o.far_updates,
-            o.far_lines, copier, found,
-        )  # fmt: skip
+        touch(o, slot, warp, addresses, mask & ~apart, width, site, how, together, copier, True, found)
     if apart:
         touch_parts(o, slot, warp, addresses, apart, width, site, how, together, copier, found)
 
@@ -166,10 +160,7 @@ def touch_parts(
         while at < end:
             size = min(end, (at >> PAGE_BITS) + 1 << PAGE_BITS) - at
             starts[lane] = at
-            touch(
-                o, slot, warp, starts, 1 << lane, size, site, how, together, True, o.far_cells, o.far_reads, o.far_updates,
-                o.far_lines, copier, found,
-            )  # fmt: skip
+            touch(o, slot, warp, starts, 1 << lane, size, site, how, together, copier, True, found)
             at += size
 
 

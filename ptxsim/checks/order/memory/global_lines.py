@@ -280,10 +280,10 @@ def note_read(o: Order, slot: int, warp: int, lanes: int, row: int, reads: Array
     elif abs(theirs - others) < warps or base <= theirs < base + all_warps or base <= others < base + all_warps:
         # Two of other CTAs would stay as they are.
         if bits & TOGETHER:
-            note(o, slot, warp, ALL, row, base, reads, NONE, site, 0)
+            note(o, warp, ALL, row, base, reads, NONE, site, 0)
             return
         while lanes:
-            note(o, slot, warp, lowest(lanes), row, base, reads, NONE, site, 0)
+            note(o, warp, lowest(lanes), row, base, reads, NONE, site, 0)
             lanes &= lanes - 1
 
 

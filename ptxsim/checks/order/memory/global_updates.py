@@ -44,5 +44,5 @@ def update_global(o: Order, slot: int, warp: int, record: Array) -> bool:
                 else:
                     one["update"] = now
                     one["updater"] = unit + lane if record["event"] != Event.REDUCE else NOBODY
-                    note_lane(o, slot, warp, lane, row, base, o.far_updates[cell], NONE, NONE, 0, site, written)
+                    note_lane(o, warp, lane, row, base, o.far_updates[cell], NONE, NONE, 0, site, written)
     return True

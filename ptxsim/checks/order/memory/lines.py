@@ -170,7 +170,7 @@ def note_at_once(o: Order, slot: int, rank: int, warp: int, row: int, record: Ar
                 lay_out_around(o, cells + (address >> shift), cells + (address + width - 1 >> shift))
             for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
                 since = max(start, int(o.cells[cell]["written"]))
-                place = way_of(o, slot, rank, warp, row, o.reads[cell], owner, since)
+                place = way_of(o, rank, warp, row, o.reads[cell], owner, since)
                 if place != NONE:
                     put(o, row, warp, o.reads[cell, place], 1 << lane, site, since, warp * LANES)
     o.n[LOG_FROM] = o.n[NOW]

@@ -70,11 +70,13 @@ def agrees(o: Order, bits: int, is_global: bool) -> bool:
 
 
 def touch(
-    o: Order, slot: int, warp: int, addresses: Array, mask: int, width: int, site: int, how: int, together: int,
-    is_global: bool, cells: Array, reads: Array, updates: Array, lines: Array, copier: int, found: Array,
+    o: Order, slot: int, warp: int, addresses: Array, mask: int, width: int, site: int, how: int, together: int, copier: int,
+    is_global: bool, found: Array,
 ) -> None:  # fmt: skip
     """Judge and remember an access of lanes, each `width` bytes; together: ANY, ALL, 1 + a lane that does
     it all, or 0 where each stands for itself; copier: the lane whose copy it is, or NONE."""
+    cells, lines = o.far_cells if is_global else o.cells, o.far_lines if is_global else o.lines
+    reads, updates = o.far_reads if is_global else o.reads, o.far_updates if is_global else o.updates
     bits, now = int(o.sites[site]), int(o.n[NOW])
     cluster = int(o.cluster[slot]) if is_global else 0
     base, base_warp = cluster * int(o.n[UNITS]), cluster * int(o.n[CTAS] * o.n[WARPS])
@@ -185,7 +187,7 @@ def touch(
                 one["writer"], one["written"], one["site"], one["last"], line["written"] = proxy, now, site, now, now
             elif how & COPIES and not is_global:  # for cp.async, checks.proxies.scan finds who has not waited
                 if bits & REDUCES and 0 <= writer < copied and written > start:
-                    keep_store(o, slot, row, one, reads[cell], home, start)
+                    keep_store(o, row, one, reads[cell], home, start)
                 one["written"], one["site"], one["last"] = now, site, now
                 if bits & LATER:
                     one["writer"], one["updater"] = in_flight(o), me
@@ -199,9 +201,7 @@ def touch(
                     line["written"] = now
                 else:
                     o.warps[number, 2 * LANES + warp % LANES] = now
-                note_lane(
-                    o, slot, warp, lane, row, base_warp, updates[cell], way, home, floor, site, max(start, written)
-                )
+                note_lane(o, warp, lane, row, base_warp, updates[cell], way, home, floor, site, max(start, written))
             elif changes or (stays and written <= start and not is_global):
                 unit = warp * LANES + each
                 one["writer"], one["written"], one["site"], one["last"] = base + unit, now, site, now
@@ -223,9 +223,7 @@ def touch(
                 elif not is_global:
                     o.warps[number, LANES + warp % LANES] = now
                 if notes_read:
-                    note_lane(
-                        o, slot, warp, lane, row, base_warp, reads[cell], way, home, floor, site, max(start, written)
-                    )
+                    note_lane(o, warp, lane, row, base_warp, reads[cell], way, home, floor, site, max(start, written))
                 if column != 0 and way != NONE:
                     reads[cell, way]["warp"] = by_copies(column)
                     line["source"] = o.cluster[slot] + 1
