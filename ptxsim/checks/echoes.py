@@ -15,10 +15,11 @@ from ptxsim.checks.findings.causes import stretch_of
 from ptxsim.checks.findings.waits import short_wait
 from ptxsim.checks.order.findings.flags import barriers_that_lack, flag_between, is_of_flag
 from ptxsim.checks.order.findings.remedies import writes
-from ptxsim.checks.order.findings.rounds import block_of, next_round
+from ptxsim.checks.order.findings.rounds import next_round
 from ptxsim.checks.order.sites import SCOPE, site_bits
+from ptxsim.closure import closure
 from ptxsim.diagnostic import BESIDE, LEFT_OVER, MIXED_SIZES, NOT_BEGUN, NOT_OVER, SURPLUS, Finding, lines_of
-from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.control_flow import block_of, control_flow
 from ptxsim.engine.analysis.def_use import def_use, slots_of
 from ptxsim.engine.program.operand import Address
 from ptxsim.engine.program.operation import Op, Program, fact
@@ -287,26 +288,14 @@ def _leads_to(program: Program, start: Op, goal: Op) -> bool:
     block, successors = block_of(program), control_flow(program).successors
     if block[start.site] == block[goal.site] and start.site < goal.site:
         return True
-    seen, rest = set[int](), list(successors[block[start.site]])
-    while rest:
-        number = rest.pop()
-        if number not in seen:
-            seen.add(number)
-            rest += successors[number]
-    return block[goal.site] in seen
+    return block[goal.site] in closure(successors[block[start.site]], successors.__getitem__)
 
 
 def _addressed_by(program: Program, loads: Iterable[Op]) -> set[int]:
     """The sites of operations whose addresses come from what some loads have read."""
-    flow, found, seen = def_use(program), set[int](), set[int]()
-    rest = [slot for op in loads for slot in flow.writes.get(op.site, ())]
-    while rest:
-        slot = rest.pop()
-        if slot in seen:
-            continue
-        seen.add(slot)
+    flow, found = def_use(program), set[int]()
+    for slot in flow.made_of([slot for op in loads for slot in flow.writes.get(op.site, ())], lambda op: True):
         for site in flow.readers[slot]:
-            rest += flow.writes[site]
             op = program.ops[site]
             names = slots_of([each for each in op.sources if isinstance(each, Address)])
             if names and slot in flow.reads[site][: len(slots_of(op.sources))]:

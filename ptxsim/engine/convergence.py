@@ -13,6 +13,7 @@ from itertools import permutations
 
 import numpy as np
 
+from ptxsim.closure import closure
 from ptxsim.engine import splits
 from ptxsim.engine.access import read, write
 from ptxsim.engine.analysis.control_flow import control_flow
@@ -123,12 +124,8 @@ def _in_turn(program: Program, one: tuple[int, ...], other: tuple[int, ...]) -> 
 @fact
 def _comes_after(program: Program, start: int, block: int) -> bool:
     """Whether a way without a jump back leads from one block to another, or they are one: not of branches of which a thread takes one."""
-    successors, seen, rest = control_flow(program).successors, {start}, [start]
-    while rest:
-        more = {each for each in successors[rest.pop()] if each > start} - seen
-        seen |= more
-        rest += more
-    return block in seen
+    successors = control_flow(program).successors
+    return block in closure([start], lambda number: [each for each in successors[number] if each > start])
 
 
 def gather(warp: Warp, s: int) -> int:
@@ -296,14 +293,8 @@ def _way(warp: Warp, split: Split) -> tuple[int, ...]:
 @fact
 def reached(program: Program, start: int) -> int:
     """The blocks that paths of one or more steps lead to from a block of the same function, as bits."""
-    successors, found = control_flow(program).successors, 0
-    rest = list(successors[start])
-    while rest:
-        block = rest.pop()
-        if not found >> block & 1:
-            found |= 1 << block
-            rest += successors[block]
-    return found
+    successors = control_flow(program).successors
+    return sum(1 << block for block in closure(successors[start], successors.__getitem__))
 
 
 def _name(op: Op) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxsim.diagnostic import beside
 from ptxsim.edits import Fix, Where
-from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.control_flow import block_of, control_flow
 from ptxsim.engine.analysis.def_use import def_use
 from ptxsim.engine.analysis.divergence import divergent_slots
 from ptxsim.engine.program.operation import Op, Program, fact
@@ -25,7 +25,7 @@ def barriers_between(program: Program, first: Op, second: Op, barrier: str) -> t
 def join_after(program: Program, op: Op) -> Op | None:
     """Of an instruction that only some threads of a CTA may execute, the next one that all of them do; None for one that all do."""
     partly = partly_executed(program)
-    block = next(number for number, ops in enumerate(program.blocks) if ops and ops[0].site <= op.site <= ops[-1].site)
+    block = block_of(program)[op.site]
     if block not in partly:
         return None
     after = (number for number in sorted(control_flow(program).postdominators[block]) if number > block)

@@ -87,13 +87,7 @@ def _is_asked(program: Program, flow: DefUse, come: set[int]) -> bool:
 
 def _come_from(program: Program, flow: DefUse, mask: Op, goes_on: Callable[[Op], bool]) -> set[int]:
     """Slots computed of a mask, by operations through which it goes on."""
-    found, rest = set[int](), list(flow.writes[mask.site])
-    while rest:
-        slot = rest.pop()
-        if slot not in found:
-            found.add(slot)
-            rest += [w for site in flow.readers[slot] if goes_on(program.ops[site]) for w in flow.writes[site]]
-    return found
+    return flow.made_of(flow.writes[mask.site], goes_on)
 
 
 def _slots(flow: DefUse, op: Op, name: str) -> list[int]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
-from ptxsim.engine.program.operation import Program, fact
+from ptxsim.closure import closure
+from ptxsim.engine.program.operation import Op, Program, fact
 
 
 class ControlFlow:
@@ -55,14 +56,11 @@ class ControlFlow:
     def between(self, number: int) -> set[int]:
         """Blocks that only some lanes may execute after a branch that ends a block: those before all paths have joined."""
         joined = self.postdominators[number] - {number}
-        found: set[int] = set()
-        rest = list(self.successors[number])
-        while rest:
-            block = rest.pop()
-            if block not in found and block not in joined:
-                found.add(block)
-                rest += self.successors[block]
-        return found
+
+        def inside(block: int) -> set[int]:
+            return set(self.successors[block]) - joined
+
+        return closure(inside(number), inside)
 
     @cached_property
     def back_edges(self) -> list[tuple[int, int]]:
@@ -89,13 +87,12 @@ class ControlFlow:
 
     def loop_body(self, head: int, tail: int) -> set[int]:
         """The blocks of the natural loop of a back edge: those that come to its tail without passing its head."""
-        body, rest = {head}, [tail]
-        while rest:
-            number = rest.pop()
-            if number not in body:
-                body.add(number)
-                rest += self.predecessors[number]
-        return body
+        return closure({head, tail}, lambda number: () if number == head else self.predecessors[number])
+
+    def loops_around(self, block: int) -> Iterator[set[int]]:
+        """The bodies of the loops that a block is in."""
+        bodies = (self.loop_body(head, tail) for head, tail in self.back_edges)
+        return (body for body in bodies if block in body)
 
     @cached_property
     def loop_depth(self) -> list[int]:
@@ -141,3 +138,32 @@ def flow_back(successors: list[list[int]], before: Callable[[int, set[int]], set
 def control_flow(program: Program) -> ControlFlow:
     """The control-flow graph of a program."""
     return ControlFlow(program)
+
+
+@fact
+def block_of(program: Program) -> tuple[int, ...]:
+    """The number of the block of every operation, by its site."""
+    found = [0] * len(program.ops)
+    for number, ops in enumerate(program.blocks):
+        for op in ops:
+            found[op.site] = number
+    return tuple(found)
+
+
+def leads(program: Program, start: Op, goal: Callable[[Op], bool], ends: Callable[[Op], bool]) -> bool:
+    """Whether a way leads from after one operation to one of some others, past none that ends it."""
+    graph, first = control_flow(program), block_of(program)[start.site]
+    block = program.blocks[first]
+    rest, seen = [(first, block[block.index(start) + 1 :])], set[int]()
+    while rest:
+        number, ops = rest.pop()
+        for op in ops:
+            if goal(op):
+                return True
+            if ends(op):
+                break
+        else:
+            later = set(graph.successors[number]) - seen
+            seen |= later
+            rest += [(each, program.blocks[each]) for each in later]
+    return False

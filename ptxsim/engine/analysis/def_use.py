@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ptxsim.closure import closure
 from ptxsim.engine.program.operand import Address, Operand, Register, Vector
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism
@@ -82,6 +83,13 @@ class DefUse:
         """The slot that holds what the source of that index, a register or an address with one, has here."""
         return self.reads[op.site][len(slots_of(op.sources[:index]))]
 
+    def made_of(self, slots: Iterable[int], by: Callable[[Op], bool]) -> set[int]:
+        """Some slots, and those that operations of a kind write from them, one after the other."""
+        ops = self.program.ops
+        return closure(
+            slots, lambda slot: [w for site in self.readers[slot] if by(ops[site]) for w in self.writes[site]]
+        )
+
 
 def def_use(program: Program) -> DefUse:
     """Definitions and uses of a program. The caller may change them."""
@@ -132,11 +140,5 @@ def has_effect(op: Op) -> bool:
 
 
 def _find_live(found: DefUse) -> None:
-    queue = [op.site for op in found.program.ops if op.site in found.block_of and has_effect(op)]
-    found.live = set(queue)
-    while queue:
-        for slot in found.reads[queue.pop()]:
-            for definer in found.definers[slot]:
-                if definer not in found.live:
-                    found.live.add(definer)
-                    queue.append(definer)
+    wanted = [op.site for op in found.program.ops if op.site in found.block_of and has_effect(op)]
+    found.live = closure(wanted, lambda site: [each for slot in found.reads[site] for each in found.definers[slot]])

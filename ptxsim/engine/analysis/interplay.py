@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.control_flow import leads
 from ptxsim.engine.analysis.forward_progress import polls
 from ptxsim.engine.program.operand import Address
 from ptxsim.engine.program.operation import Op, Program, fact
@@ -55,20 +55,15 @@ _WAIT = Synchronisation(Mechanism.MBARRIER, Role.WAIT)
 
 def _looks_after(program: Program, wait: Op) -> bool:
     """Whether a way leads from a wait to another one for the same mbarrier with nothing else between that others can notice."""
-    successors, place = control_flow(program).successors, _place(wait)
-    first = next(number for number, block in enumerate(program.blocks) if wait in block)
-    rest, seen = [(first, program.blocks[first].index(wait) + 1)], set[int]()
-    while rest:
-        number, start = rest.pop()
-        for op in program.blocks[number][start:]:
-            if op.synchronises == _WAIT and op is not wait and _place(op) == place:
-                return True
-            if op.synchronises is not None or op.call or any(access.space not in _OWN for access in op.accesses):
-                break
-        else:
-            rest += [(each, 0) for each in successors[number] if each not in seen]
-            seen.update(successors[number])
-    return False
+    place = _place(wait)
+
+    def is_other(op: Op) -> bool:
+        return op.synchronises == _WAIT and op is not wait and _place(op) == place
+
+    def shows(op: Op) -> bool:
+        return bool(op.synchronises is not None or op.call or any(access.space not in _OWN for access in op.accesses))
+
+    return leads(program, wait, is_other, shows)
 
 
 def _place(wait: Op) -> tuple[object, int]:

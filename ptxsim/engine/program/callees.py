@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ptxsim.closure import closure
 from ptxsim.engine.program.operation import Program, fact
 
 
@@ -26,11 +27,4 @@ def callees(program: Program, blocks: Iterable[int]) -> set[str]:
 
 def reached(program: Program, blocks: Iterable[int]) -> set[str]:
     """The names of the functions that blocks call, directly or through others."""
-    found: set[str] = set()
-    rest = list(callees(program, blocks))
-    while rest:
-        name = rest.pop()
-        if name not in found:
-            found.add(name)
-            rest += callees(program, blocks_of(program)[name])
-    return found
+    return closure(callees(program, blocks), lambda name: callees(program, blocks_of(program)[name]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias
 
+from ptxsim.closure import closure
 from ptxsim.engine.analysis import def_use
 from ptxsim.engine.program.operand import Address, Special, StackAddress
 from ptxsim.engine.program.operation import Op, Program, fact
@@ -346,13 +347,7 @@ class Lowering(Assembly):
 
 def _reached(called: dict[str | None, set[str | None]], name: str | None) -> set[str | None]:
     """The functions that a function calls, directly or by others; None: one by address."""
-    found: set[str | None] = set()
-    rest = [name]
-    while rest:
-        new = called.get(rest.pop(), set()) - found
-        found |= new
-        rest += new
-    return found
+    return closure(called.get(name, set()), lambda each: called.get(each, set()))
 
 
 def lower(program: Program, target: str = "sm_90a", most: int = MOST) -> MachineProgram:

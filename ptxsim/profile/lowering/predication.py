@@ -5,8 +5,10 @@ Limits are those of ptxas 13.0 for sm_90, found with blocks of growing size.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from ptxsim.closure import closure
 from ptxsim.engine.program.operation import Op
 from ptxsim.isa.facts import Control
 from ptxsim.profile.lowering.fusion import Fusion, accesses_of
@@ -156,18 +158,14 @@ def _is_under_way(ops: list[MachineOp], spaces: set[str]) -> bool:
 
 def _loaded_from(fusion: Fusion, branch: Op) -> set[str]:
     """Which of global and shared memory the predicate of a branch depends on."""
-    rest, seen, found = list(fusion.guard(branch)), set[int](), set[str]()
-    while rest:
-        slot = rest.pop()
-        for site in fusion.flow.definers.get(slot, ()):
-            if site in seen:
-                continue
-            seen.add(site)
-            op = fusion.program.ops[site]
-            spaces = {access.space or "global" for access in accesses_of(op) if access.reads}
-            found |= spaces & {"global", "shared"}
-            rest += fusion.reads(op)
-    return found
+    ops, definers = fusion.program.ops, fusion.flow.definers
+
+    def made_of(slots: Iterable[int]) -> list[int]:
+        return [site for slot in slots for site in definers.get(slot, ())]
+
+    sites = closure(made_of(fusion.guard(branch)), lambda site: made_of(fusion.reads(ops[site])))
+    spaces = {access.space or "global" for site in sites for access in accesses_of(ops[site]) if access.reads}
+    return spaces & {"global", "shared"}
 
 
 def _entered_from(fusion: Fusion, block: int, known: set[int]) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ptxsim.closure import closure
 from ptxsim.engine.program.operation import Op
 from ptxsim.jit.body import record
 from ptxsim.profile.figures import Figures
@@ -142,19 +143,9 @@ def _link(segments: list[Segment], machine: MachineProgram) -> None:
 
 def _following(machine: MachineProgram, blocks: set[int], beginning: Mapping[int, set[int]]) -> set[int]:
     """Segments that come after some blocks, blocks without code of their own passed over."""
-    found: set[int] = set()
-    seen: set[int] = set()
-    rest = [after for block in blocks for after in machine.successors[block]]
-    while rest:
-        block = rest.pop()
-        if block in seen:
-            continue
-        seen.add(block)
-        if block in beginning:
-            found |= beginning[block]
-        else:
-            rest += machine.successors[block]
-    return found
+    starts = [after for block in blocks for after in machine.successors[block]]
+    reached = closure(starts, lambda block: () if block in beginning else machine.successors[block])
+    return set().union(*(beginning[block] for block in reached if block in beginning))
 
 
 def bypasses_l1(op: Op) -> bool:

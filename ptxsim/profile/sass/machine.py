@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from ptxsim.closure import closure
 from ptxsim.engine.program.operation import Program
 from ptxsim.profile.lowering.lower import lowered
 from ptxsim.profile.machine_code import BARRIERS, Kind, MachineOp, MachineProgram, Segment
@@ -147,19 +148,13 @@ def _chains(matching: Matching) -> list[list[Block]]:
 def _followers(matching: Matching, chain: list[Block], place: dict[int, int]) -> set[int]:
     """Segments that can come after a chain, blocks that are part of none passed over."""
     inside = {block.number for block in chain[1:]}
-    found: set[int] = set()
-    seen: set[int] = set()
-    stack = [n for block in chain for n in block.after if n not in inside]
-    while stack:
-        number = stack.pop()
-        if number in seen:
-            continue
-        seen.add(number)
-        if matching.by_number[number].covers and number in place:
-            found.add(place[number])
-        else:
-            stack += matching.by_number[number].after
-    return found
+
+    def begins(number: int) -> bool:
+        return bool(matching.by_number[number].covers) and number in place
+
+    starts = [n for block in chain for n in block.after if n not in inside]
+    reached = closure(starts, lambda number: () if begins(number) else matching.by_number[number].after)
+    return {place[number] for number in reached if begins(number)}
 
 
 def _continues(matching: Matching, chain: list[Block], block: Block) -> bool:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ptxsim.closure import closure
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.profile.lowering.fusion import is_remote, maps_shared
@@ -74,12 +75,7 @@ def basic_blocks(listing: Listing) -> list[Block]:
         falls = not _ends(last) or bool(last.guard) or last.name == "BRA.DIV" or ("P" in last.operands.split("`")[0])
         if falls and block.number + 1 < len(blocks):
             block.after.append(block.number + 1)
-    reached, stack = {0}, [0]
-    while stack:
-        for next in blocks[stack.pop()].after:
-            if next not in reached and not blocks[next].is_cold:
-                reached.add(next)
-                stack.append(next)
+    reached = closure([0], lambda number: [n for n in blocks[number].after if not blocks[n].is_cold])
     for block in blocks:
         block.after = [n for n in dict.fromkeys(block.after) if n in reached] if block.number in reached else []
     for block in blocks:
@@ -251,19 +247,8 @@ class Matching:
 
     def _in_loops(self) -> set[int]:
         """Blocks of machine code that can come to themselves again."""
-        found = set()
-        for block in self.blocks:
-            seen: set[int] = set()
-            stack = list(block.after)
-            while stack:
-                next = stack.pop()
-                if next == block.number:
-                    found.add(next)
-                    break
-                if next not in seen:
-                    seen.add(next)
-                    stack += self.by_number[next].after
-        return found
+        numbers = ((block.number, closure(block.after, lambda n: self.by_number[n].after)) for block in self.blocks)
+        return {number for number, later in numbers if number in later}
 
     def _anchors(self, block: Block, names: set[str]) -> Counter[int]:
         """Sites of a block's anchors, with how many there are."""

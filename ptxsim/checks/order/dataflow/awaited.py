@@ -41,10 +41,8 @@ def _exchanges(op: Op) -> bool:
 
 def _loop_until_equal(program: Program, flow: DefUse, graph: ControlFlow, op: Op) -> set[int]:
     """The blocks of a loop around a load that goes on where a value that it has brought is unequal to another; none if there is no such loop."""
-    block = flow.block_of[op.site]
-    for head, tail in graph.back_edges:
-        body = graph.loop_body(head, tail)
-        for number in body if block in body else ():
+    for body in graph.loops_around(flow.block_of[op.site]):
+        for number in body:
             last = program.blocks[number][-1]
             if (
                 last.guard is None

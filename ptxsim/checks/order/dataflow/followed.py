@@ -99,25 +99,17 @@ def _is_plain(op: Op) -> bool:
 
 def _made_of(program: Program, flow: DefUse, op: Op) -> tuple[set[int], bool]:
     """The values that are made of what an operation brings, and whether one of them is tested for being equal to another."""
-    values = set(flow.writes[op.site])
-    rest, tests = list(values), False
-    while rest:
-        for site in flow.readers[rest.pop()]:
-            each = program.ops[site]
-            if _is_plain(each):
-                new = set(flow.writes[site]) - values
-                values |= new
-                rest += new
-                tests = tests or (each.family == "setp" and each.words["cmp"] in ("eq", "ne"))
-    return values, tests
+    values = flow.made_of(flow.writes[op.site], _is_plain)
+    readers = [program.ops[site] for slot in values for site in flow.readers[slot]]
+    return values, any(
+        _is_plain(each) and each.family == "setp" and each.words["cmp"] in ("eq", "ne") for each in readers
+    )
 
 
 def _ends_a_loop(program: Program, flow: DefUse, graph: ControlFlow, op: Op, values: set[int]) -> bool:
     """Whether a loop around an operation ends as one of some values says."""
-    block = flow.block_of[op.site]
-    for head, tail in graph.back_edges:
-        body = graph.loop_body(head, tail)
-        for number in body if block in body else ():
+    for body in graph.loops_around(flow.block_of[op.site]):
+        for number in body:
             last = program.blocks[number][-1]
             if not body.issuperset(graph.successors[number]) and not values.isdisjoint(flow.reads[last.site]):
                 return True
@@ -126,10 +118,8 @@ def _ends_a_loop(program: Program, flow: DefUse, graph: ControlFlow, op: Op, val
 
 def _is_looked_over(flow: DefUse, graph: ControlFlow, op: Op, awaited: set[int]) -> bool:
     """Whether a load stands between two looks of a loop that ends as they say (a seqlock): what it brings is dropped if it was too early."""
-    block = flow.block_of[op.site]
-    for head, tail in graph.back_edges:
-        body = graph.loop_body(head, tail)
-        looks = [site for site in awaited if block in body and flow.block_of[site] in body]
+    for body in graph.loops_around(flow.block_of[op.site]):
+        looks = [site for site in awaited if flow.block_of[site] in body]
         if looks and min(looks) < op.site < max(looks):
             return True
     return False

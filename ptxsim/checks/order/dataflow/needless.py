@@ -7,7 +7,8 @@ who finds that there is no need finds none later.
 from __future__ import annotations
 
 from ptxsim.checks.order.dataflow.unused import at_one_place, is_arithmetic, is_ordinary, same_values
-from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.closure import closure
+from ptxsim.engine.analysis.control_flow import block_of, control_flow
 from ptxsim.engine.analysis.def_use import reads, slots_of, writes
 from ptxsim.engine.analysis.liveness import live_before, live_out
 from ptxsim.engine.program.operand import Address, Operand, Register
@@ -96,7 +97,7 @@ def _way(program: Program, test: Op, found: set[int], looks: list[Op], updates: 
 
 def goes_on(program: Program, test: Op, asking: list[Op]) -> bool | None:
     """Whether the atomics are executed where the test holds, or where it does not; None where more than they depends on it."""
-    number = next(number for number, block in enumerate(program.blocks) if test in block)
+    number = block_of(program)[test.site]
     block, out, predicates = program.blocks[number], live_out(program), set(writes(test))
     after = block[block.index(test) + 1 :]
     ways, branch = control_flow(program).successors[number], block[-1]
@@ -119,16 +120,11 @@ def goes_on(program: Program, test: Op, asking: list[Op]) -> bool | None:
 
 def _comes_again(program: Program, op: Op) -> bool:
     """Whether an operation lies in a loop."""
-    number = next(number for number, block in enumerate(program.blocks) if op in block)
-    return any(number in _between(program, each, -1) for each in control_flow(program).successors[number])
+    number, successors = block_of(program)[op.site], control_flow(program).successors
+    return number in closure(successors[number], successors.__getitem__)
 
 
 def _between(program: Program, first: int, end: int) -> set[int]:
     """Blocks that are reached from one before another."""
-    successors, rest, seen = control_flow(program).successors, [first], {end}
-    while rest:
-        number = rest.pop()
-        if number not in seen:
-            seen.add(number)
-            rest += successors[number]
-    return seen - {end}
+    successors = control_flow(program).successors
+    return closure({first} - {end}, lambda number: set(successors[number]) - {end})

@@ -13,11 +13,7 @@ def is_turn(program: Program, load: Op) -> bool:
     flow, graph = def_use(program), control_flow(program)
     if not load.destinations:
         return False
-    block = flow.block_of[load.site]
-    for head, tail in graph.back_edges:
-        body = graph.loop_body(head, tail)
-        if block not in body:
-            continue
+    for body in graph.loops_around(flow.block_of[load.site]):
         for slot in flow.writes[load.site]:
             for site in flow.readers[slot]:
                 test = program.ops[site]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import Counter
 
 from ptxsim.checks.order.dataflow.served_in_turn import is_turn
-from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.closure import closure
+from ptxsim.engine.analysis.control_flow import block_of, control_flow
 from ptxsim.engine.analysis.def_use import reads, slots_of, writes
 from ptxsim.engine.program.operand import Address, Constant, Operand, Register
 from ptxsim.engine.program.operation import Op, Program, fact
@@ -106,20 +107,12 @@ def _reaches(program: Program, load: Op, store: Op) -> bool:
 def _lies_between(program: Program, first: Op, op: Op, last: Op) -> bool:
     """Whether every way from one instruction to another one comes past a third."""
     graph = control_flow(program)
-    start, past, end = (
-        next(number for number, block in enumerate(program.blocks) if each in block) for each in (first, op, last)
-    )
-    if past in (start, end):
-        return True
-    rest, seen = [start], {start, past}
-    while rest:
-        for number in graph.successors[rest.pop()]:
-            if number == end:
-                return False
-            if number not in seen:
-                seen.add(number)
-                rest.append(number)
-    return True
+    start, past, end = (block_of(program)[each.site] for each in (first, op, last))
+
+    def after(number: int) -> set[int]:
+        return set(graph.successors[number]) - {past}
+
+    return past in (start, end) or end not in closure(after(start), after)
 
 
 def is_compared(program: Program, load: Op, update: Op) -> bool:
@@ -135,7 +128,7 @@ def is_compared(program: Program, load: Op, update: Op) -> bool:
     # Registers at the start of each block: those with the loaded value, or made of it, and those with the compare-and-swap's result.
     entering: dict[int, tuple[set[int], set[int]]] = {}
     is_used = False
-    rest = [number for number, block in enumerate(program.blocks) if load in block]
+    rest = [block_of(program)[load.site]]
     while rest:
         number = rest.pop()
         loaded, found = map(set, entering.setdefault(number, (set(), set())))

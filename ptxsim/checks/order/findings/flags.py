@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ptxsim.checks.order.findings.remedies import writes
-from ptxsim.checks.order.findings.rounds import block_of
-from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.closure import closure
+from ptxsim.engine.analysis.control_flow import block_of, control_flow
 from ptxsim.engine.analysis.def_use import DefUse, def_use, slots_of
 from ptxsim.engine.program.operand import Address
 from ptxsim.engine.program.operation import Op, Program, fact
@@ -124,21 +124,16 @@ def _bases(program: Program) -> dict[int, set[int]]:
 
 
 def _parameters_of(flow: DefUse, op: Op) -> set[int]:
-    found = set[int]()
-    rest = [
+    ops = flow.program.ops
+    bases = [
         flow.value(op, n) for n, source in enumerate(op.sources) if isinstance(source, Address) and slots_of([source])
     ]
-    seen = set(rest)
-    while rest:
-        for site in flow.definers[rest.pop()]:
-            each = flow.program.ops[site]
-            if any(access.space == "param" for access in each.accesses):
-                found.update(source.offset for source in each.sources if isinstance(source, Address))
-            elif not each.accesses:
-                new = set(flow.reads[site]) - seen
-                seen |= new
-                rest += new
-    return found
+    slots = closure(
+        bases, lambda slot: [r for site in flow.definers[slot] if not ops[site].accesses for r in flow.reads[site]]
+    )
+    loads = [ops[site] for slot in slots for site in flow.definers[slot]]
+    loads = [each for each in loads if any(access.space == "param" for access in each.accesses)]
+    return {source.offset for each in loads for source in each.sources if isinstance(source, Address)}
 
 
 def _order(op: Op) -> str:

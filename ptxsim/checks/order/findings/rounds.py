@@ -10,8 +10,8 @@ from ptxsim.checks.findings.changes import join_after
 from ptxsim.checks.order.cells import RACE, RACE_IN_WARP
 from ptxsim.diagnostic import beside
 from ptxsim.edits import Fix
-from ptxsim.engine.analysis.control_flow import control_flow
-from ptxsim.engine.program.operation import Op, Program, fact
+from ptxsim.engine.analysis.control_flow import block_of, control_flow, leads
+from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism, Role
 
 Loop = tuple[int, int]  # its first block, and the one that leads back to it
@@ -34,16 +34,6 @@ def next_round(program: Program, first: Op, second: Op) -> Loop | None:
     return min(found)[1:] if found else None
 
 
-@fact
-def block_of(program: Program) -> tuple[int, ...]:
-    """The number of the block of every operation."""
-    found = [0] * len(program.ops)
-    for number, ops in enumerate(program.blocks):
-        for op in ops:
-            found[op.site] = number
-    return tuple(found)
-
-
 def _waits(op: Op) -> bool:
     return (
         op.synchronises is not None
@@ -54,22 +44,7 @@ def _waits(op: Op) -> bool:
 
 def _comes_to(program: Program, start: Op, goal: Op) -> bool:
     """Whether a way leads from after one instruction to another on which no thread waits for others."""
-    graph, block = control_flow(program), block_of(program)
-    number = block[start.site]
-    rest = [(number, [op for op in program.blocks[number] if op.site > start.site])]
-    seen: set[int] = set()
-    while rest:
-        number, ops = rest.pop()
-        for op in ops:
-            if op is goal:
-                return True
-            if _waits(op):
-                break
-        else:
-            later = set(graph.successors[number]) - seen
-            seen |= later
-            rest += [(each, program.blocks[each]) for each in later]
-    return False
+    return leads(program, start, lambda op: op is goal, _waits)
 
 
 def between_rounds(program: Program, loop: Loop, barrier: str) -> tuple[Fix, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxsim.checks.order.cells import EAGER
 from ptxsim.checks.order.findings.problem import Place, Problem
 from ptxsim.diagnostic import Finding, Label, beside
-from ptxsim.engine.analysis.control_flow import control_flow
+from ptxsim.engine.analysis.control_flow import leads
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Mechanism, Role
 
@@ -57,24 +57,7 @@ def by_hearsay(place: Place, problem: Problem) -> Finding:
 
 def leads_at_once(program: Program, flag: Op, read: Op) -> bool:
     """Whether a way leads from one operation to another past none at which threads meet: a barrier is taken for enough."""
-    successors, seen = control_flow(program).successors, set[int]()
-    rest = [
-        (number, ops)
-        for number, block in enumerate(program.blocks)
-        if flag in block
-        for ops in [block[block.index(flag) + 1 :]]
-    ]
-    while rest:
-        number, ops = rest.pop()
-        for op in ops:
-            if op is read:
-                return True
-            if _is_meeting(op):
-                break
-        else:
-            rest += [(each, program.blocks[each]) for each in successors[number] if each not in seen]
-            seen.update(successors[number])
-    return False
+    return leads(program, flag, lambda op: op is read, _is_meeting)
 
 
 def _is_meeting(op: Op) -> bool:

@@ -92,7 +92,9 @@ class _Product:
         self._multiply()
         e = self.e
         e.line("  ret void")
-        return dot.text(f"{self.name}_dot", self.rule, self.module, ahead=True) + e.function(f"void @{self.name}(ptr %call)")
+        return dot.text(f"{self.name}_dot", self.rule, self.module, ahead=True) + e.function(
+            f"void @{self.name}(ptr %call)"
+        )
 
     def _field(self, name: str, t: str = "i64", number: str = "0") -> str:
         e = self.e
