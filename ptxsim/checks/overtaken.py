@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxsim.checks.order.dataflow.awaited import awaited_data
+from ptxsim.checks.order.dataflow.data_with_flags import awaited_data
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Program
 from ptxsim.lanes import LANES, word_mask

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from ptxsim.diagnostic import Finding
-from ptxsim.engine.analysis.interplay import ctas_tell, warps_tell
+from ptxsim.engine.analysis.communication import ctas_tell, warps_tell
 from ptxsim.engine.clusters import cluster_at, cluster_index, ctas_of
 from ptxsim.engine.deadlock import deadlock
 from ptxsim.engine.livelock import Livelock

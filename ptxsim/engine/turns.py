@@ -16,8 +16,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from ptxsim.diagnostic import Finding
+from ptxsim.engine.analysis.communication import warps_tell
 from ptxsim.engine.analysis.forward_progress import polls
-from ptxsim.engine.analysis.interplay import warps_tell
 from ptxsim.engine.held import Held
 from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.livelock import state_of

@@ -19,9 +19,9 @@ from ptxsim.machine.barriers.mbarrier import MBarrier, each, find, per_lane
 from ptxsim.machine.copies.bulk import Bulk, shared_side, side_at
 from ptxsim.machine.copies.bulk_records import BulkCopy, Side
 from ptxsim.machine.copies.bulk_state import loose_lanes
+from ptxsim.machine.copies.groups import commit_group
 from ptxsim.machine.copies.reduction import MASKED, number_of
 from ptxsim.machine.fault import Fault, first_lane
-from ptxsim.machine.groups import commit_group
 from ptxsim.machine.memory import check_alignment
 from ptxsim.machine.port import Port
 from ptxsim.types import ScalarType

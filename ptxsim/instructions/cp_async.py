@@ -17,6 +17,7 @@ from ptxsim.jit.record import I32, U64, row
 from ptxsim.lanes import LANES, LaneValue, mask_word, word_mask
 from ptxsim.machine.asynchronous import cluster_addresses, delay, snapshot
 from ptxsim.machine.copies.bulk import Bulk
+from ptxsim.machine.copies.groups import commit_group
 from ptxsim.machine.copies.lane_copies import (
     ROOM,
     issue_copy,
@@ -28,7 +29,6 @@ from ptxsim.machine.copies.lane_copies import (
 )
 from ptxsim.machine.event import FLAG_MORE, Event, Space
 from ptxsim.machine.fault import distinct, first_lane
-from ptxsim.machine.groups import commit_group
 from ptxsim.machine.memory import NARROWER, check_alignment
 from ptxsim.machine.port import Port
 

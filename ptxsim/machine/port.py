@@ -16,7 +16,7 @@ import numpy as np
 from ptxsim import lanes
 from ptxsim.diagnostic import DOUBTFUL, Case, Finding, Label, Level
 from ptxsim.edits import Fix
-from ptxsim.machine.astray import refuse_others, refuse_shared, refuse_windows, where_astray
+from ptxsim.machine.bad_addresses import refuse_others, refuse_shared, refuse_windows, where_astray
 from ptxsim.machine.event import FLAG_MIXED, FLAG_UNCHANGED, Event, Space
 from ptxsim.machine.fault import Converge, Fault, distinct, first_lane
 from ptxsim.machine.memory import (

@@ -10,7 +10,7 @@ import numpy as np
 
 from ptxsim.jit.record import I32, I64, U32, U64, Record, record
 from ptxsim.lanes import LANES
-from ptxsim.machine.groups import OWN, Groups
+from ptxsim.machine.copies.groups import OWN, Groups
 
 BARRIERS = 16  # the named barriers of a CTA
 VOTES = 4  # phases of a barrier whose votes are kept: a warp goes on before others have come through so many more
@@ -53,7 +53,7 @@ class LaneCopy(Record):
     open: U32  # lanes that no wait has covered yet
     landed: U32  # lanes whose data is there
     due: I64  # the warp's turn from which on its data is there without a wait; 0: none
-    together: I64  # the groups that the lanes had committed before (machine.groups)
+    together: I64  # the groups that the lanes had committed before (machine.copies.groups)
     own: OWN
     count: Annotated[MutableSequence[int], I32, LANES]  # bytes that each lane reads; the rest of `size` becomes zero
     to: Annotated[MutableSequence[int], U64, LANES]  # where each lane writes: shared memory as events name it

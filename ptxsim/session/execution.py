@@ -26,8 +26,8 @@ from ptxsim.machine.memory import GlobalMemory
 from ptxsim.machine.state import Machine, shared_start
 from ptxsim.numerics.host import with_ieee
 from ptxsim.session.fidelity import fidelity
-from ptxsim.session.inspect.interleaved import is_worth_it, on_another_schedule
-from ptxsim.session.inspect.schedules import Schedule
+from ptxsim.session.inspect.schedules.interleaved import is_worth_it, on_another_schedule
+from ptxsim.session.inspect.schedules.schedule import Schedule
 from ptxsim.session.inspect.uninitialized import Repetitions
 from ptxsim.session.launch import Launch
 from ptxsim.session.left_memory import left_memory
@@ -263,7 +263,7 @@ def _checkers(launch: Launch, shared_is_set: bool, left: np.ndarray | None, agai
     from ptxsim.checks.cluster import ClusterChecker, has_flags
     from ptxsim.checks.cluster_shared import Homes
     from ptxsim.checks.narrow_waits import NarrowWaitChecker, narrow_waits
-    from ptxsim.checks.order.dataflow.awaited import awaited_data
+    from ptxsim.checks.order.dataflow.data_with_flags import awaited_data
     from ptxsim.checks.overtaken import OvertakenChecker
     from ptxsim.checks.proxies.checker import ProxyChecker, concerns_proxies
     from ptxsim.checks.proxies.tensor_maps import TensorMapChecker

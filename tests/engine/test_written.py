@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ptxsim.diagnostic import PtxError
-from ptxsim.engine.analysis.exchanges import exchanged, exchanges
+from ptxsim.engine.analysis.reordering import exchanged, exchanges
 from ptxsim.engine.program.identity import program_text
 from ptxsim.engine.program.operation import Program
 from ptxsim.engine.program.written import blocks_of, rows_of

@@ -12,6 +12,7 @@ from ptxsim.jit.compiler import shared
 from ptxsim.jit.export import export
 from ptxsim.jit.record import I32, U64, row
 from ptxsim.machine.copies import lane_copies
+from ptxsim.machine.copies.groups import commit_group
 from ptxsim.machine.copies.lane_copies import (
     issue_copy,
     land_copies,
@@ -21,7 +22,6 @@ from ptxsim.machine.copies.lane_copies import (
     wait_for_copies,
     wait_for_groups,
 )
-from ptxsim.machine.groups import commit_group
 from ptxsim.machine.memory import ARENA, GlobalMemory
 from ptxsim.machine.records import WarpRecord
 

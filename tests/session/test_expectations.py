@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ptxsim import arrays
 from ptxsim.diagnostic import PtxError
-from ptxsim.session.inspect import interleaved
+from ptxsim.session.inspect.schedules import interleaved
 from ptxsim.session.ptxfile.expectations import check_comparison, explain_difference, parse_comparison
 from tests.helpers import run_text, text_of
 from tests.session.comparison import check, product

@@ -1,11 +1,11 @@
-"""What CTAs know of strong accesses, and the values that they may still find (ptxsim.session.inspect.old_values)."""
+"""What CTAs know of strong accesses, and the values that they may still find (ptxsim.session.inspect.schedules.old_values)."""
 
 import numpy as np
 import pytest
 
 from ptxsim import Module
-from ptxsim.session.inspect.known_writes import Knowledge
-from ptxsim.session.inspect.old_values import Late, late_runs, late_sites
+from ptxsim.session.inspect.schedules.known_writes import Knowledge
+from ptxsim.session.inspect.schedules.old_values import Late, late_runs, late_sites
 from ptxsim.session.options import LaunchOptions
 
 # A template: CTA 0 stores data, then a flag; CTA 1 waits for the flag, then reads the data, and 7 after it.

@@ -17,7 +17,7 @@ cluster know each other by such rows, what they know of other clusters are snaps
 | room for CTAs and pages of memory | `slots` |
 | what hands clocks on | `edges` |
 | accesses | `memory`: by `lines`, `tiles` (products, copies) or `global_lines` where these show that all is in order, by `touches` elsewhere |
-| the scan over records; of clusters on several threads | `scan`, `apart` |
+| the scan over records; of clusters on several threads | `scan`, `threads` |
 | the observer, its findings | `checker`, `findings` |
 
 Not checked: a wait on an mbarrier sees what all asynchronous copies have read, and written to global memory, by then. Mbarriers of

@@ -12,7 +12,6 @@ import numpy as np
 from ptxsim.checks.cluster_shared import Homes
 from ptxsim.checks.in_flight import Grid, Left, Prior
 from ptxsim.checks.order import state
-from ptxsim.checks.order.apart import meet
 from ptxsim.checks.order.cells import AHEAD, FREED, LEFT, UNAWAITED, UNFENCED, UNLIKE, UNMET
 from ptxsim.checks.order.edges.entries import settle
 from ptxsim.checks.order.findings.naming import findings_of
@@ -21,6 +20,7 @@ from ptxsim.checks.order.memory.dependents import PRIOR, READ, READ_BITS, WROTE,
 from ptxsim.checks.order.scan import FIELDS, KINDS, scan
 from ptxsim.checks.order.sites import COVERS, UPDATES_GLOBAL, UPDATES_SHARED
 from ptxsim.checks.order.state import MARGIN, MOST_FAR, NONE, Order
+from ptxsim.checks.order.threads import meet
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.program.operation import Program
 from ptxsim.jit.body import Array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxsim.checks.ignored_waits import ignored_waits
-from ptxsim.checks.order.dataflow.followed import followed_reads, taken_from_shared
+from ptxsim.checks.order.dataflow.flags import followed_reads, taken_from_shared
 from ptxsim.checks.order.dataflow.tickets import decided
 from ptxsim.checks.order.dataflow.unused import strong_updates
 from ptxsim.engine.program.operand import Constant

@@ -18,6 +18,7 @@ from ptxsim.lanes import LANES
 from ptxsim.machine.barriers.mbarrier_state import DONE, NEVER, complete_bytes
 from ptxsim.machine.copies.bulk_bytes import LONGS, call_refuse, is_there, place_rows, side_of, transfer
 from ptxsim.machine.copies.bulk_records import HELD, KNOWN, MAP_WORDS, NOTES, SOURCE, TARGET, BulkCopies, BulkCopy, Side
+from ptxsim.machine.copies.groups import committed, is_older
 from ptxsim.machine.copies.lane_work import begin_work, land_work
 from ptxsim.machine.copies.tensor_tile import (
     CHUNK,
@@ -47,7 +48,6 @@ from ptxsim.machine.event import (
     Stream,
     event,
 )
-from ptxsim.machine.groups import committed, is_older
 from ptxsim.machine.records import MBarrierRecord, WarpRecord
 
 ROW = 128  # bytes of a row in the events of runs

@@ -16,8 +16,8 @@ from ptxsim.jit.body import Array, body
 from ptxsim.jit.export import fill_bytes, move_bytes, view
 from ptxsim.jit.record import FLAG, I32, I64, U32, Pointer
 from ptxsim.lanes import EVERY, LANES
+from ptxsim.machine.copies.groups import commit_group, is_older
 from ptxsim.machine.event import Addresses, Event, Space, Stream, event
-from ptxsim.machine.groups import commit_group, is_older
 from ptxsim.machine.memory import ARENA, RANK_SHIFT, GlobalMemory
 from ptxsim.machine.records import LaneCopies, LaneCopy, WarpRecord
 

@@ -16,7 +16,7 @@ from ptxsim.session.ptxfile.results import metrics
 from ptxsim.session.ptxfile.verdict import blamed, judged
 
 if TYPE_CHECKING:
-    from ptxsim.session.inspect.schedules import Schedule
+    from ptxsim.session.inspect.schedules.schedule import Schedule
     from ptxsim.session.inspect.writers import Writers
     from ptxsim.session.launch import Launch
     from ptxsim.session.options import LaunchOptions
@@ -31,7 +31,7 @@ class Judge:
 
     def unmet_on_others(self, first: Run) -> dict[int, list[Finding]]:
         """What is wrong with results on other schedules, of a small launch whose warps can tell in which order they run."""
-        from ptxsim.session.inspect.interleaved import has_others, longest, schedules
+        from ptxsim.session.inspect.schedules.interleaved import has_others, longest, schedules
 
         options = self.launch.launch_options()
         options = replace(options, engine=None, checks="none", banks=False, profile=0, progress=None)

@@ -10,7 +10,7 @@ from ptxsim.checks.findings.causes import stretch_of
 from ptxsim.checks.findings.changes import fences_after
 from ptxsim.checks.findings.waits import missing_wait
 from ptxsim.checks.order import cells
-from ptxsim.checks.order.dataflow.alike import lanes_alike
+from ptxsim.checks.order.dataflow.equal_stores import lanes_alike
 from ptxsim.checks.order.findings import objects
 from ptxsim.checks.order.findings.problem import Place, Problem, Teller, together
 from ptxsim.checks.order.findings.races import race_findings

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from ptxsim.checks.findings.waits import overwritten
 from ptxsim.checks.order.cells import RACE, RACE_IN_GLOBAL, RACE_IN_WARP
-from ptxsim.checks.order.dataflow.needless import only_decides_need
-from ptxsim.checks.order.dataflow.needless_bits import only_asks_for_a_bit
+from ptxsim.checks.order.dataflow.needless_loads import only_decides_need
+from ptxsim.checks.order.dataflow.needless_loads_of_bits import only_asks_for_a_bit
 from ptxsim.checks.order.dataflow.unused import is_compared, is_stored_back_alone, is_update
 from ptxsim.checks.order.findings.flags import lack_of_flag
 from ptxsim.checks.order.findings.idle_readers import of_idle_readers

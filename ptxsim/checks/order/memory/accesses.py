@@ -13,7 +13,7 @@ from ptxsim.checks.order.edges.releases import synchronise
 from ptxsim.checks.order.edges.tensor_maps import use_map
 from ptxsim.checks.order.log import settle
 from ptxsim.checks.order.memory.global_lines import spread
-from ptxsim.checks.order.memory.lost import put_back
+from ptxsim.checks.order.memory.lost_updates import put_back
 from ptxsim.checks.order.memory.touches import land, touch
 from ptxsim.checks.order.sites import BY_PROXY, CARRIES, CP_ASYNC, LATER, REDUCES, STRONG, TAKEN, TOGETHER, WARPGROUP
 from ptxsim.checks.order.slots import far_line, place_granules

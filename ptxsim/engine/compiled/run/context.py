@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptxsim.engine.analysis.communication import warps_tell
 from ptxsim.engine.analysis.forward_progress import impatience, polls
-from ptxsim.engine.analysis.interplay import warps_tell
 from ptxsim.engine.analysis.product_hazards import keeps_rules
 from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.library import Code, Library, Wish, specials_of

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from ptxsim.engine.analysis.interplay import ctas_tell
+from ptxsim.engine.analysis.communication import ctas_tell
 from ptxsim.engine.compiled.codegen.operands import CLOCKS
 from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.engine.program.operand import Special

@@ -1,5 +1,5 @@
 """Runs in which strong accesses to global memory are seen late, as far as nothing orders them: a load takes what was there before, and of two stores the
-first one comes last. What was written before the flag that a thread has seen may not be there yet, where that hands nothing on (session.inspect.known_writes).
+first one comes last. What was written before the flag that a thread has seen may not be there yet, where that hands nothing on (session.inspect.schedules.known_writes).
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from dataclasses import dataclass, field, replace
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import changing
-from ptxsim.engine.analysis.exchanges import joins_ctas
+from ptxsim.engine.analysis.reordering import joins_ctas
 from ptxsim.engine.held import Held
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import AccessKind, Proxy
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.records import RUNS
 from ptxsim.machine.state import Machine
-from ptxsim.session.inspect.known_writes import Knowledge, only_access
-from ptxsim.session.inspect.schedules import Schedule
+from ptxsim.session.inspect.schedules.known_writes import Knowledge, only_access
+from ptxsim.session.inspect.schedules.schedule import Schedule
 
 MOST_BYTES = 1 << 20  # of global memory that is copied for this
 

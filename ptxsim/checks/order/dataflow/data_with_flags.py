@@ -5,7 +5,7 @@ NCCL's protocol LL hands lines of data on so: each line is read again until both
 
 from __future__ import annotations
 
-from ptxsim.checks.order.dataflow.followed import is_stored
+from ptxsim.checks.order.dataflow.flags import is_stored
 from ptxsim.engine.analysis.control_flow import ControlFlow, control_flow
 from ptxsim.engine.analysis.def_use import DefUse, def_use
 from ptxsim.engine.program.operation import Op, Program, fact

@@ -6,7 +6,7 @@ later.
 
 from __future__ import annotations
 
-from ptxsim.checks.order.dataflow.needless import found_at, goes_on, put_there
+from ptxsim.checks.order.dataflow.needless_loads import found_at, goes_on, put_there
 from ptxsim.checks.order.dataflow.unused import at_one_place, is_ordinary, same_values
 from ptxsim.engine.analysis.def_use import reads, slots_of, writes
 from ptxsim.engine.program.operand import Constant, Operand, Register

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ptxsim.diagnostic import Finding
-from ptxsim.engine.analysis.exchanges import Exchange, exchanged
-from ptxsim.engine.analysis.parted import parted
+from ptxsim.engine.analysis.parted_blocks import parted
+from ptxsim.engine.analysis.reordering import Exchange, exchanged
 from ptxsim.engine.held import Held
 from ptxsim.engine.program.operation import Program
 from ptxsim.machine.event import Observer

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ptxsim.diagnostic import Finding, Label, beside
-from ptxsim.engine.analysis.exchanges import Exchange
+from ptxsim.engine.analysis.reordering import Exchange
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.lanes import word_mask
 from ptxsim.machine.event import Event, Observer, Space
-from ptxsim.session.inspect.schedules import Schedule
+from ptxsim.session.inspect.schedules.schedule import Schedule
 
 
 class Apart(Observer):

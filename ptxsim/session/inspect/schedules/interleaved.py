@@ -14,19 +14,19 @@ from itertools import product
 
 from ptxsim.checks.echoes import without_echoes
 from ptxsim.diagnostic import DOUBTFUL, Finding
-from ptxsim.engine.analysis.exchanges import exchanged, exchanges
-from ptxsim.engine.analysis.interplay import looks_again, meeting_blocks, warps_tell
-from ptxsim.engine.analysis.parted import new_blocks, parted
+from ptxsim.engine.analysis.communication import looks_again, meeting_blocks, warps_tell
+from ptxsim.engine.analysis.parted_blocks import new_blocks, parted
+from ptxsim.engine.analysis.reordering import exchanged, exchanges
 from ptxsim.engine.held import Held
 from ptxsim.engine.program.operation import Program
 from ptxsim.engine.turns import Limits
 from ptxsim.isa.facts import AccessKind
 from ptxsim.machine.draws import is_impatient
 from ptxsim.machine.state import Machine
-from ptxsim.session.inspect.known_writes import Knowledge
-from ptxsim.session.inspect.old_values import MOST_BYTES, Late, SeenLate, late_runs, late_sites
-from ptxsim.session.inspect.other_order import Exchanged
-from ptxsim.session.inspect.schedules import Schedule
+from ptxsim.session.inspect.schedules.known_writes import Knowledge
+from ptxsim.session.inspect.schedules.old_values import MOST_BYTES, Late, SeenLate, late_runs, late_sites
+from ptxsim.session.inspect.schedules.other_order import Exchanged
+from ptxsim.session.inspect.schedules.schedule import Schedule
 from ptxsim.session.launch import Launch
 from ptxsim.session.run import Run
 
