@@ -18,8 +18,8 @@ from ptxsim.lanes import LANES, LaneValue
 from ptxsim.machine.asynchronous import snapshot
 from ptxsim.machine.barriers.mbarrier import each, per_lane
 from ptxsim.machine.copies.bulk import Bulk, side_at
+from ptxsim.machine.copies.bulk_events import extent_of
 from ptxsim.machine.copies.bulk_records import BulkCopy, Side
-from ptxsim.machine.copies.bulk_state import extent_of
 from ptxsim.machine.copies.reduction import OPERATIONS, number_of
 from ptxsim.machine.copies.tensor_map import DECLARED, ELEMENT_TYPES, SIZE, NotModeled
 from ptxsim.machine.copies.tensor_tile import (

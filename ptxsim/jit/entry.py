@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ptxsim.jit.kinds import BOOL, FIRST_ARGUMENT, FLOAT, INT, MOST_RESULTS, Kind, Scalar, Value, words
-from ptxsim.jit.translator import ModuleText, Translator
+from ptxsim.jit.module_text import ModuleText
+from ptxsim.jit.translator import Translator
 
 
 def entry_text(unit: ModuleText, function: Any, given: tuple[Kind, ...], symbol: str) -> str:

@@ -19,8 +19,9 @@ from ptxsim.jit.compiler import PASSES, Jit, full_name
 from ptxsim.jit.expressions import Expressions, Operation
 from ptxsim.jit.kinds import INT, Array, Known, Several, Value
 from ptxsim.jit.kinds import Record as RecordKind
+from ptxsim.jit.module_text import ModuleText
 from ptxsim.jit.record import OPAQUE, Number, Pointer, Record
-from ptxsim.jit.translator import NOTHING, ModuleText, Translator
+from ptxsim.jit.translator import NOTHING, Translator
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -183,7 +183,8 @@ def _text(
     function: Callable[..., Any], given: tuple[Kind, ...], symbol: str, checked: bool = False
 ) -> tuple[str, list[str]]:
     """IR of a body and its entry, and the places in the source that may go wrong."""
-    from ptxsim.jit import entry, translator  # what the store has is not translated
+    from ptxsim.jit.entry import entry_text  # what the store has is not translated
+    from ptxsim.jit.module_text import ModuleText
 
-    unit = translator.ModuleText(checked)
-    return entry.entry_text(unit, function, given, symbol), unit.places
+    unit = ModuleText(checked)
+    return entry_text(unit, function, given, symbol), unit.places

@@ -26,8 +26,8 @@ from ptxsim.session.run import BankTable, KernelError, Run
 from ptxsim.source import Source
 from ptxsim.spelling import did_you_mean
 from ptxsim.syntax import ast
+from ptxsim.syntax.flatten import flatten
 from ptxsim.syntax.parser import parse_body
-from ptxsim.syntax.scope import flatten
 from ptxsim.types import NEWEST, ScalarType, Target
 
 _problem = partial(problem, "bad-directive")

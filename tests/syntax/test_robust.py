@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from ptxsim.diagnostic import PtxError
 from ptxsim.source import Source
+from ptxsim.syntax.flatten import flatten
 from ptxsim.syntax.parser import parse, parse_body
 from ptxsim.syntax.printer import print_module
-from ptxsim.syntax.scope import flatten
 from tests.syntax.samples import EVERYTHING, FILES, HEADER, kernel
 
 PIECES = [

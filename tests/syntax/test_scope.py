@@ -10,9 +10,10 @@ from ptxsim.diagnostic import PtxError
 from ptxsim.isa.special_registers import SPECIAL_REGISTERS
 from ptxsim.source import Source
 from ptxsim.syntax import ast
+from ptxsim.syntax.flatten import flatten
 from ptxsim.syntax.parser import parse
 from ptxsim.syntax.registers import Registers
-from ptxsim.syntax.scope import FlatBody, flatten
+from ptxsim.syntax.scope import FlatBody
 from ptxsim.syntax.special_names import is_special_register
 from tests.syntax.samples import EVERYTHING, FILES, HEADER, kernel, print_statement
 

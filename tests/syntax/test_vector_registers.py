@@ -4,8 +4,8 @@ import pytest
 
 from ptxsim.session import check
 from ptxsim.syntax import ast
+from ptxsim.syntax.flatten import flatten
 from ptxsim.syntax.parser import parse
-from ptxsim.syntax.scope import flatten
 from tests.helpers import text_of
 
 BEFORE = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"

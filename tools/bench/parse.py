@@ -93,9 +93,9 @@ def main() -> None:
     options.add_argument("--files", type=Path, default=SAMPLES, help="folder of *.sm_90.ptx files to draw on")
     chosen = options.parse_args()
 
+    from ptxsim.syntax.flatten import flatten
     from ptxsim.syntax.parser import parse
     from ptxsim.syntax.printer import print_module
-    from ptxsim.syntax.scope import flatten
 
     text = make_file(chosen.lines, chosen.files)
     lines = text.count("\n")

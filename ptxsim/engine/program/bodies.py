@@ -7,7 +7,8 @@ from itertools import chain
 from typing import Any
 
 from ptxsim.syntax import ast
-from ptxsim.syntax.scope import FlatBody, flatten
+from ptxsim.syntax.flatten import flatten
+from ptxsim.syntax.scope import FlatBody
 
 
 def referenced(statements: Iterable[object]) -> list[str]:

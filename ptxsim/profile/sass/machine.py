@@ -10,10 +10,11 @@ from ptxsim.closure import closure
 from ptxsim.engine.program.operation import Program
 from ptxsim.profile.lowering.lower import lowered
 from ptxsim.profile.machine_code import BARRIERS, Kind, MachineOp, MachineProgram, Segment
+from ptxsim.profile.sass.blocks import Block
 from ptxsim.profile.sass.cubin import given_code
 from ptxsim.profile.sass.listing import Listing, read_listing, read_resources
 from ptxsim.profile.sass.marks import marked
-from ptxsim.profile.sass.segments import ANCHORS, SMALL, Block, Matching
+from ptxsim.profile.sass.segments import ANCHORS, SMALL, Matching
 from ptxsim.profile.sass.tools import NoMachineCode, assembled, said_of
 from ptxsim.profile.sass.translate import bank_reads, translated
 

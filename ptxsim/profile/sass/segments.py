@@ -10,16 +10,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from ptxsim.closure import closure
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.profile.lowering.fusion import is_remote, maps_shared
 from ptxsim.profile.machine_code import Kind, MachineProgram
+from ptxsim.profile.sass.blocks import ENDS, Block, basic_blocks
 from ptxsim.profile.sass.listing import Instruction, Listing
 
-ENDS = ("BRA", "EXIT", "RET", "BRX", "JMP", "JMX", "KILL", "BPT")
 # Opcodes that one PTX instruction has a fixed number of; those in PINNED stay in their block.
 PINNED = {
     "STG", "STS", "ST", "STL", "STSM", "ATOM", "ATOMS", "ATOMG", "RED", "REDG", "STAS", "REDAS", "LDGSTS", "SHFL", "BAR", "SYNCS", "HMMA", "IMMA", "DMMA",
@@ -35,58 +34,7 @@ ANCHORED = (
     Kind.ACCESS, Kind.ASYNC_COPY, Kind.SHUFFLE, Kind.PRODUCT, Kind.TENSOR_WORK, Kind.TENSOR_COMMIT, Kind.TENSOR_MOVE,
 )  # fmt: skip
 PLACE = re.compile(r"\[([^][]*?)\+?(-?0x[0-9a-f]+)?\]$")  # of an access: its registers, its offset
-SLOW_PATH = "$__internal"  # how the assembler's own functions are called
 SMALL = 16  # instructions of what is run along with the block before it, though it is not always run
-
-
-@dataclass(eq=False)
-class Block:
-    """A basic block of machine code. `covers`: PTX blocks that it is, with how often."""
-
-    number: int
-    instructions: list[Instruction]
-    after: list[int] = field(default_factory=list)
-    before: list[int] = field(default_factory=list)
-    covers: dict[int, int] = field(default_factory=dict)
-    # Of those, the ones without an anchor in it, beside others that have some.
-    loose: set[int] = field(default_factory=set)
-    is_cold: bool = False
-
-
-def basic_blocks(listing: Listing) -> list[Block]:
-    """The blocks that the kernel's start reaches, without the slow paths of arithmetic; with what follows what."""
-    code = listing.instructions
-    aimed = {listing.labels.get(i.target, -1) for i in code if i.target}
-    blocks: list[Block] = []
-    begins: dict[int, int] = {}
-    for i in code:
-        if not blocks or i.address in aimed or _ends(blocks[-1].instructions[-1]):
-            begins[i.address] = len(blocks)
-            blocks.append(Block(len(blocks), []))
-        blocks[-1].instructions.append(i)
-    for block in blocks:
-        last = block.instructions[-1]
-        block.is_cold = any(i.target.startswith(SLOW_PATH) for i in block.instructions)
-        if last.base in ("BRA", "JMP") and last.name != "BRA.DIV" and last.target:
-            aim = begins.get(listing.labels.get(last.target, -1))
-            block.after += [aim] if aim is not None else []
-        if last.base in ("BRX", "JMX"):
-            block.after += [begins[a] for a in aimed if a in begins]
-        falls = not _ends(last) or bool(last.guard) or last.name == "BRA.DIV" or ("P" in last.operands.split("`")[0])
-        if falls and block.number + 1 < len(blocks):
-            block.after.append(block.number + 1)
-    reached = closure([0], lambda number: [n for n in blocks[number].after if not blocks[n].is_cold])
-    for block in blocks:
-        block.after = [n for n in dict.fromkeys(block.after) if n in reached] if block.number in reached else []
-    for block in blocks:
-        for next in block.after:
-            blocks[next].before.append(block.number)
-    return [block for block in blocks if block.number in reached]
-
-
-def _ends(i: Instruction) -> bool:
-    """Whether a block ends here: control may go elsewhere, or lanes may be gone."""
-    return i.base in ENDS or i.base == "CALL"
 
 
 class Matching:

@@ -23,17 +23,9 @@ from ptxsim.lanes import LANES
 from ptxsim.machine.barriers.mbarrier_state import NOWHERE
 from ptxsim.machine.copies import bulk_state
 from ptxsim.machine.copies.bulk_bytes import place_rows
+from ptxsim.machine.copies.bulk_events import extent_of
 from ptxsim.machine.copies.bulk_records import BulkCopies, BulkCopy, Side
-from ptxsim.machine.copies.bulk_state import (
-    BYTES,
-    begin_copy,
-    copy_at,
-    extent_of,
-    land_all,
-    land_due,
-    loose_lanes,
-    tensor_at,
-)
+from ptxsim.machine.copies.bulk_state import BYTES, begin_copy, copy_at, land_all, land_due, loose_lanes, tensor_at
 from ptxsim.machine.copies.tensor_map import SIZE
 from ptxsim.machine.copies.tensor_tile import (
     MAP_OF,
