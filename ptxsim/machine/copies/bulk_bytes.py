@@ -19,6 +19,8 @@ from ptxsim.machine.copies.tensor_tile import (
     list_rows,
     row_bytes,
     row_pitch,
+    swizzle_mask,
+    swizzle_shift,
     swizzled,
 )
 
@@ -157,10 +159,12 @@ def permute(tensor: TensorRecord, side: Side, data: int, size: int, writes: bool
     else:
         pitch, width = row_pitch(tensor), row_bytes(tensor)
         tile, memory = view(data, CHUNKS, SPAN), view(side.shared, CHUNKS, SPAN)
+        mask, shift = swizzle_mask(tensor), swizzle_shift(tensor)
         number = 0
         for row in range(size // width):
+            start = side.start + row * pitch
             for column in range(width // CHUNK):
-                at = swizzled(tensor, side.start + row * pitch + column * CHUNK)
+                at = swizzled(start + column * CHUNK, mask, shift)
                 if writes:
                     memory[at >> 4] = tile[number]
                 else:

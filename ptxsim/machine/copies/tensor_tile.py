@@ -107,11 +107,19 @@ def row_pitch(tensor: TensorRecord) -> int:
     return CHUNK << min(tensor.swizzle, WIDEST)
 
 
-def swizzled(tensor: TensorRecord, place: int) -> int:
-    """The offset in shared memory at which 16 bytes really stand."""
-    atom = 0 if tensor.swizzle <= WIDEST else 1 if tensor.swizzle == WIDEST + 1 else 2
-    mask = (1 << min(tensor.swizzle, WIDEST) - atom) - 1
-    return place ^ (place >> 7 & mask) << 4 + atom
+def swizzled(place: int, mask: int, shift: int) -> int:
+    """The offset in shared memory at which 16 bytes really stand; `mask` and `shift` of the swizzle."""
+    return place ^ (place >> 7 & mask) << shift
+
+
+def swizzle_shift(tensor: TensorRecord) -> int:
+    """The lowest bit of an offset that a swizzle changes."""
+    return 4 if tensor.swizzle <= WIDEST else 5 if tensor.swizzle == WIDEST + 1 else 6
+
+
+def swizzle_mask(tensor: TensorRecord) -> int:
+    """The bits that it changes, from that one on; they are joined with those from bit 7 on."""
+    return (1 << min(tensor.swizzle, WIDEST) + 4 - swizzle_shift(tensor)) - 1
 
 
 def first_step(tensor: TensorRecord) -> int:
@@ -165,6 +173,9 @@ def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence
     if rows * row_bytes(tensor) > MOST_BYTES:
         return TOO_LARGE
     found = view(place, LONGS, rows)
+    if mode == TILE:
+        list_tile(tensor, at, found)
+        return rows
     position = [0] * RANKS
     last = tensor.rank - 1
     if mode == IM2COL:
@@ -175,26 +186,16 @@ def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence
         position[last] = at[last]
     if mode >= WIDE:
         return list_pixels(tensor, BEFORE_HALO if mode == WIDE_128 else tensor.pixels, at, taps, found)
-    step = [0] * RANKS  # how far each dimension of a tile has come
     moved = [0] * RANKS
     for row in range(rows):
         for i in range(1, tensor.rank):
             if mode == GATHER:
                 moved[i] = at[1 + row]
-            elif mode == TILE:
-                moved[i] = at[i] + step[i] * tensor.step[i]
             else:
                 moved[i] = position[i] + (taps[i - 1] if i < last else 0)
         found[row] = row_at(tensor, at[0] // tensor.packed, moved)
         i = 1
-        if mode == TILE:
-            while i <= last:
-                step[i] += 1
-                if step[i] < tensor.count[i]:
-                    break
-                step[i] = 0
-                i += 1
-        elif mode == IM2COL:
+        if mode == IM2COL:
             while i < last:
                 position[i] += tensor.step[i]
                 if position[i] < tensor.high[i - 1]:
@@ -204,6 +205,31 @@ def list_rows(tensor: TensorRecord, mode: int, at: Sequence[int], taps: Sequence
             if i == last:
                 position[last] += tensor.step[last]
     return rows
+
+
+def list_tile(tensor: TensorRecord, at: Sequence[int], found: MutableSequence[int]) -> None:
+    """The same of a tile, in runs of rows that follow each other in the second dimension."""
+    run = tensor.count[1] if tensor.rank > 1 else 1
+    step = [0] * RANKS  # how far each of the dimensions after it has come
+    for start in range(0, len(found), run):
+        address, is_there = tensor.start + at[0] // tensor.packed * tensor.bytes, True
+        for i in range(2, tensor.rank):
+            position = at[i] + step[i] * tensor.step[i]
+            is_there = is_there and position >= 0 and position < tensor.dims[i]
+            address += position * tensor.strides[i]
+        for row in range(run):
+            position = at[1] + row * tensor.step[1]
+            if is_there and (tensor.rank == 1 or (position >= 0 and position < tensor.dims[1])):
+                found[start + row] = wrapped(address + position * tensor.strides[1])
+            else:
+                found[start + row] = OUTSIDE
+        i = 2
+        while i < tensor.rank:
+            step[i] += 1
+            if step[i] < tensor.count[i]:
+                break
+            step[i] = 0
+            i += 1
 
 
 def list_pixels(
@@ -248,11 +274,16 @@ def next_pixel(tensor: TensorRecord, position: list[int], offset: int) -> None:
 
 
 def row_at(tensor: TensorRecord, first: int, position: list[int]) -> int:
-    """The address of the row at a position, or OUTSIDE. Addresses have 64 bits: programs count on that the sum wraps (Triton's ragged
-    tensors, whose outermost stride takes back what the next one adds)."""
+    """The address of the row at a position, or OUTSIDE."""
     address = tensor.start + first * tensor.bytes
     for i in range(1, tensor.rank):
         if position[i] < 0 or position[i] >= tensor.dims[i]:
             return OUTSIDE
         address += position[i] * tensor.strides[i]
+    return wrapped(address)
+
+
+def wrapped(address: int) -> int:
+    """An address of 64 bits. Programs count on that the sum wraps (Triton's ragged tensors, whose outermost stride takes back what the next
+    one adds)."""
     return FAR if address >> 63 & 1 else address & LOW
