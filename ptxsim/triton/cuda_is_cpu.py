@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import nullcontext
-from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ptxsim.cuda.runtime.properties import values
 from ptxsim.programs.wanted import Wanted
-from ptxsim.triton import operators, products
+from ptxsim.triton import operators, products, profilers, torch_answers
 from ptxsim.triton.fresh import FRESH
-from ptxsim.triton.philox import Philox
-from ptxsim.triton.streams import GPU, Context, ExternalStream, Stream, event
-from ptxsim.types import Target, parse_target
+from ptxsim.triton.streams import GPU
+from ptxsim.types import parse_target
 
 # What torch's code for the CPU accumulates in halves, in the backward pass above all.
 _IN_SINGLE = {torch.nn.functional.layer_norm, torch.nn.functional.group_norm}
@@ -40,6 +36,8 @@ class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch may be missin
         if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
             return args[0]
         if function is torch.Tensor.type:
+            if len(args) == 1 and not kwargs:
+                return function(*args).replace("torch.", "torch.cuda.")
             args = (args[0], *map(_kind, args[1:]))
             kwargs = {name: _kind(value) for name, value in (kwargs or {}).items()}
         if function is torch.device:  # a name: what is asked for by it is mapped
@@ -82,8 +80,13 @@ def _numbered(value: Any) -> Any:
 def _kind(value: Any) -> Any:
     """What Tensor.type is given, a type of CUDA's tensors or its name, as the CPU has it; anything else as it is."""
     if isinstance(value, str):
-        return value.replace("torch.cuda.", "torch.")
+        return _of_cpu(value)
     return value.dtype if isinstance(value, type(torch.HalfTensor)) else value
+
+
+def _of_cpu(name: str) -> str:
+    """The name of a type of CUDA's tensors as the CPU has it."""
+    return name.replace("torch.cuda.", "torch.")
 
 
 def _mapped(value: Any) -> Any:
@@ -93,19 +96,6 @@ def _mapped(value: Any) -> Any:
     if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
         return "cpu"
     return value
-
-
-def _no_mark(*given: Any) -> int:
-    return 0
-
-
-# Ranges for a profiler that is not there.
-NVTX = SimpleNamespace(
-    mark=_no_mark, range_push=_no_mark, range_pop=_no_mark, range_start=_no_mark, range_end=_no_mark, range=nullcontext
-)
-# Neither is there what takes such a one's data.
-PROFILER = SimpleNamespace(start=lambda: None, stop=lambda: None, profile=nullcontext)
-CUDART = SimpleNamespace(cudaProfilerStart=lambda: 0, cudaProfilerStop=lambda: 0, cudaDeviceSynchronize=lambda: 0)
 
 
 class Generator(torch.Generator):  # type: ignore[misc]  # as above
@@ -124,58 +114,9 @@ def _autocast(begin: Callable[..., None]) -> Callable[..., None]:
     return __init__
 
 
-def answers(target: Target) -> dict[str, Any]:
-    """What torch.cuda says of one GPU of that target."""
-    found = values(target)
-    capability, memory = divmod(target.number, 10), int(found["totalGlobalMem"])
-    name = found["name"].decode()
-    properties = SimpleNamespace(
-        name=name, major=capability[0], minor=capability[1], total_memory=memory, warp_size=32, is_integrated=0, is_multi_gpu_board=0,
-        multi_processor_count=int(found["multiProcessorCount"]), L2_cache_size=int(found["l2CacheSize"]),
-        max_threads_per_multi_processor=int(found["maxThreadsPerMultiProcessor"]),
-        regs_per_multiprocessor=int(found["regsPerMultiprocessor"]),
-        shared_memory_per_block=int(found["sharedMemPerBlock"]),
-        shared_memory_per_block_optin=int(found["sharedMemPerBlockOptin"]),
-        shared_memory_per_multiprocessor=int(found["sharedMemPerMultiprocessor"]),
-    )  # fmt: skip
-    generator = Philox()
-    return {
-        "is_available": lambda: True, "is_initialized": lambda: True, "init": lambda: None, "device_count": lambda: 1,
-        "current_device": lambda: 0, "set_device": lambda device: None, "get_device_name": lambda device=None: name,
-        "get_device_capability": lambda device=None: capability,
-        "get_device_properties": lambda device=None: properties, "is_bf16_supported": lambda *args: True,
-        "synchronize": lambda device=None: None, "empty_cache": lambda: None, "mem_get_info": lambda device=None: (memory, memory),
-        "max_memory_allocated": lambda device=None: 0, "memory_allocated": lambda device=None: 0,
-        "reset_peak_memory_stats": lambda device=None: None, "manual_seed": generator.manual_seed,
-        "manual_seed_all": generator.manual_seed, "initial_seed": generator.initial_seed, "seed": generator.seed, "seed_all": generator.seed,
-        "default_generators": (generator,), "can_device_access_peer": lambda device, peer: False, "ipc_collect": lambda: None, "Stream": Stream, "current_stream": lambda device=None: Stream(),
-        "default_stream": lambda device=None: Stream(), "stream": Context, "set_stream": lambda stream: None, "device": Context, "Event": event,
-        "get_rng_state": lambda device=None: generator.get_all(), "get_rng_state_all": lambda: [generator.get_all()],
-        "set_rng_state": lambda state, device=None: generator.set_all(state), "set_rng_state_all": lambda states: generator.set_all(states[0]),
-        "nvtx": NVTX, "profiler": PROFILER, "cudart": lambda: CUDART, "_sleep": lambda cycles: None, "is_tf32_supported": lambda: True,
-        "is_current_stream_capturing": lambda: False, "device_of": Context, "StreamContext": Context, "ExternalStream": ExternalStream,
-        "reset_max_memory_allocated": lambda device=None: None, "reset_accumulated_memory_stats": lambda device=None: None,
-        "set_per_process_memory_fraction": lambda fraction, device=None: None, "memory_summary": lambda device=None, abbreviated=False: "",
-        "memory_snapshot": list, "get_sync_debug_mode": lambda: 0, "set_sync_debug_mode": lambda mode: None,
-    }  # fmt: skip
-
-
-# What torch says of whatever device there is.
-ACCELERATOR: dict[str, Any] = {
-    "is_available": lambda: True, "device_count": lambda: 1, "current_accelerator": lambda check_available=False: torch.device("cuda"),
-    "current_device_index": lambda: 0, "current_device_idx": lambda: 0, "set_device_index": lambda device: None,
-    "set_device_idx": lambda device: None, "current_stream": lambda device=None: Stream(), "set_stream": lambda stream: None,
-    "synchronize": lambda device=None: None, "device_index": Context, "empty_cache": lambda: None,
-}  # fmt: skip
-
-
 def apply() -> None:
     """From now on "cuda" is the CPU in this process."""
-    target = Wanted.from_environment().target
-    for name, answer in answers(parse_target(target or "sm_90")).items():
-        setattr(torch.cuda, name, answer)
-    for name, answer in ACCELERATOR.items() if hasattr(torch, "accelerator") else ():  # new in 2.6
-        setattr(torch.accelerator, name, answer)
+    torch_answers.apply(parse_target(Wanted.from_environment().target or "sm_90"))
     parse, default = torch._C._nn._parse_to, torch.set_default_device
     torch._C._nn._parse_to = lambda *args, **kwargs: parse(*map(_numbered, args), **kwargs)
     # Modes of torch's own come after this one.
@@ -193,6 +134,11 @@ def apply() -> None:
     torch.version.cuda = torch.version.cuda or CUDA
     torch.Tensor.record_stream = lambda self, stream: None  # memory is free when nobody holds it
     torch._C._cuda_getCurrentRawStream = lambda device: 0
+    # Where files say that their tensors are, or the program says that they shall be.
+    restore, tensor_type = torch.serialization.default_restore_location, torch.set_default_tensor_type
+    torch.serialization.default_restore_location = lambda storage, location: restore(storage, _mapped(location))
+    torch.set_default_tensor_type = lambda kind: tensor_type(_of_cpu(kind) if isinstance(kind, str) else kind)
     operators.apply()
     products.apply()
+    profilers.apply()
     CudaIsCpu().__enter__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -23,6 +23,7 @@ from ptxsim.programs.collector import Collector
 from ptxsim.session.module import Kernel
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.run import KernelError, Run
+from ptxsim.triton.graphs import captured
 from ptxsim.triton.proton import Proton
 from ptxsim.triton.repeats import Launch
 from ptxsim.triton.storages import Placed, Storages
@@ -55,9 +56,17 @@ class Launcher:
         if enter is not None:
             enter(launch_metadata)
         if x * y * z:
-            self._run((x, y, z), stream, kernel, args)
+            launch, before = partial(self._run, (x, y, z), stream, kernel, args), self.clock.now
+            if captured(launch, args, self._held):
+                self.clock.now = before  # a GPU has not run it yet
+            else:
+                launch()
         if exit is not None:
             exit(launch_metadata)
+
+    def _held(self) -> Iterable[torch.UntypedStorage]:
+        """Memory whose addresses the program has."""
+        return self.storages.hold(self.storages.kept).values()
 
     def _run(
         self, grid: tuple[int, int, int], stream: Any, kernel: Kernel, args: Sequence[Any], in_full: bool = False

@@ -6,13 +6,42 @@ from typing import Any
 
 import torch
 
+from ptxsim.triton import graphs
+
 GPU = torch.device("cuda:0")
 
 
-def event(enable_timing: bool = False, **kwargs: Any) -> Any:
-    import triton
+class GenericEvent:
+    """torch.Event: the one of Triton's driver, which tells predicted time."""
 
-    return triton.runtime.driver.active.get_device_interface().Event(enable_timing)
+    device, event_id, cuda_event = GPU, 0, 0
+
+    def __init__(self, device: Any = None, *, enable_timing: bool = False, **kwargs: Any):
+        import triton
+
+        self._own = triton.runtime.driver.active.get_device_interface().Event(enable_timing)
+
+    def record(self, stream: Any = None) -> None:
+        self._own.record(stream)
+
+    def elapsed_time(self, end: GenericEvent) -> float:
+        return float(self._own.elapsed_time(end._own))
+
+    def synchronize(self) -> None:
+        """Launches have ended when they return."""
+
+    def query(self) -> bool:
+        return True
+
+    def wait(self, stream: Any = None) -> None:
+        """Launches run one after the other."""
+
+
+class Event(GenericEvent):
+    """torch.cuda.Event."""
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, **kwargs: Any):
+        super().__init__(enable_timing=enable_timing)
 
 
 class Stream:
@@ -33,16 +62,29 @@ class Stream:
     wait_event = wait_stream
 
     def record_event(self, given: Any = None) -> Any:
-        given = event() if given is None else given
+        given = Event() if given is None else given
         given.record(self)
         return given
 
     def query(self) -> bool:
         return True
 
+    def is_capturing(self) -> bool:
+        return graphs.is_capturing()
+
     @staticmethod
     def priority_range() -> tuple[int, int]:
         return 0, -5
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """As other libraries ask for it: a version of the question, and the stream."""
+        return 0, self.cuda_stream
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """What was raised goes on."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream)
