@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from ptxsim.cuda.runtime.library import PRELOAD, load_driver
+from ptxsim.cuda.runtime.library import PRELOAD, load_before_nvrtc, load_driver
 from ptxsim.programs import comparisons
 from ptxsim.programs.after_import import after_import
 
@@ -46,7 +46,7 @@ def load_runtime() -> None:
 def use_driver() -> None:
     """cuda.pathfinder has been loaded, which finds NVIDIA's libraries for cuda.bindings: the driver is ptxsim's, and nvJitLink is not to
     be had. It makes machine code of PTX; without it cuda.core links by the driver, which keeps the PTX. Other libraries find no driver:
-    what brings a CUDA runtime of its own (Warp) would ask it for more than there is."""
+    what brings a CUDA runtime of its own (Warp) would ask it for more than there is. NVRTC gives PTX for machine code."""
     with suppress(OSError):
         load_driver()
     pathfinder: Any = sys.modules[PATHFINDER]
@@ -55,6 +55,8 @@ def use_driver() -> None:
     def load_others(name: str) -> Any:
         if name == "nvJitLink":
             raise pathfinder.DynamicLibNotFoundError("nvJitLink makes machine code, which ptxsim does not run")
+        if name == "nvrtc":
+            load_before_nvrtc()
         return load(name)
 
     pathfinder.load_nvidia_dynamic_lib = load_others

@@ -159,15 +159,10 @@ static void bring_up(void) {
   if (state) ((void (*)(void *))dlsym(RTLD_DEFAULT, "PyEval_RestoreThread"))(state);
 }
 
-/* ---- NVRTC, for programs that load what it has compiled: machine code cannot be executed, so the PTX of the same compilation
- * stands for it, which the functions that load a module take as well ---- */
+/* ---- NVRTC ---- */
 
-static int ptx_in_place_of_machine_code(const char *asked, void *program, void *result) {
-  int (*ask)(void *, void *) = dlsym(RTLD_NEXT, asked);
-  return ask ? ask(program, result) : 11; /* NVRTC_ERROR_INTERNAL_ERROR */
-}
-API int nvrtcGetCUBINSize(void *program, size_t *size) { return ptx_in_place_of_machine_code("nvrtcGetPTXSize", program, size); }
-API int nvrtcGetCUBIN(void *program, char *code) { return ptx_in_place_of_machine_code("nvrtcGetPTX", program, code); }
+#undef API
+#include "nvrtc.c"
 
 API char __cudaInitModule(void **handle) {
   READY();

@@ -20,6 +20,7 @@ from ptxsim.jit.store import ObjectStore, distrust
 
 PRELOAD = "PTXSIM_CUDART"  # the libraries, for a Python program that loads them before others
 STUBS = "stubs"  # the folder of what programs are linked with
+NVRTC = "libptxsim_nvrtc.so"  # what stands before NVRTC's own library
 VERSIONS = (12, 13)  # of the runtime: programs ask for libcudart.so.12 or libcudart.so.13
 # Where device memory begins in the program's process. It has nothing here: its heap, libraries and stacks, and the shadow of
 # an address sanitizer, lie elsewhere.
@@ -72,12 +73,13 @@ def _build(place: Path) -> None:
             exported.write_text(
                 f"{name} {{ global: cu*; _cu*; __cuda*; local: *; }};\nlibnvrtc.so.{version} {{ global: nvrtc*; }};\n"
             )
-            with resources.as_file(resources.files("ptxsim.cuda.runtime").joinpath("cudart.c")) as text:
-                command = [
-                    compiler, "-shared", "-fPIC", "-O1", f"-DVERSION={version}", f"-I{work}", str(text), "-ldl", "-pthread",
+            with resources.as_file(resources.files("ptxsim.cuda.runtime")) as texts:
+                _run([
+                    compiler, "-shared", "-fPIC", "-O1", f"-DVERSION={version}", f"-I{work}", str(texts / "cudart.c"), "-ldl", "-pthread",
                     f"-Wl,-soname,{name}", f"-Wl,--version-script={exported}", "-o", str(new / name),
-                ]  # fmt: skip
-                _run(command)
+                ])  # fmt: skip
+        with resources.as_file(resources.files("ptxsim.cuda.runtime").joinpath("nvrtc.c")) as text:
+            _run([compiler, "-shared", "-fPIC", str(text), "-ldl", "-o", str(new / NVRTC)])
         # The driver's library has nothing of its own: its functions are found in the runtime's, which it needs.
         (new / "driver").mkdir()
         runtime, driver = new / f"libcudart.so.{VERSIONS[-1]}", new / "driver" / DRIVER
@@ -127,6 +129,13 @@ def load_driver() -> None:
     runtime = os.environ.get(PRELOAD, "").split(os.pathsep)[-1]
     if runtime:
         ctypes.CDLL(str(Path(runtime).parent / "driver" / DRIVER))
+
+
+def load_before_nvrtc() -> None:
+    """Load what stands before NVRTC's library into this process, under `environment`: whoever looks for a function of that one finds it."""
+    runtime = os.environ.get(PRELOAD, "").split(os.pathsep)[-1]
+    if runtime:
+        ctypes.CDLL(str(Path(runtime).parent / NVRTC), ctypes.RTLD_GLOBAL)
 
 
 def environment(program: str | Path | None = None) -> dict[str, str]:

@@ -22,6 +22,7 @@ _MODULES = (
     "contexts",
     "modules",
     "rectangles",
+    "driver_graphs",
     "dialect",  # after those that it names
 )
 _PER_THREAD = ("_ptsz", "_ptds")  # the same functions for programs of --default-stream per-thread
