@@ -1,4 +1,4 @@
-"""Shared memory of another CTA of the cluster may be used from when that is known to have begun, until it ends.
+"""Shared memory of another CTA of the cluster: it may be accessed once that CTA is known to have begun, and until it ends.
 
 PTX ISA, "Cooperative Thread Arrays"; CUDA C++ Programming Guide, "Distributed Shared Memory".
 """

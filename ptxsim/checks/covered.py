@@ -1,4 +1,4 @@
-"""Findings that others cover, and that say nothing new: of the same two places, or what another one is known to lead to."""
+"""Drops findings that say nothing new beside another one: of the same two places, or of what the other is known to lead to."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One cause, one finding: what has the cause of another finding is told as a note of that one.
+"""One cause, one finding: findings with the same cause become notes of one of them.
 
 Findings have one cause where one remedy serves all of them: a wait for the same copy, a barrier at one place, a fence after the same
-stores, a flag that hands both on. What the run has come to because of it (a hang, bytes left over) is told there, too.
+stores, a flag that hands both on. What the run has come to because of it (a hang, bytes left over) is a note of it, too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Data with flags in it (`awaited_data`) that is written over though nothing says that all lanes have read it: one lane gives a slot back for others.
+"""Data with flags in it (`awaited_data`) that is overwritten before all lanes are known to have read it: one lane gives a slot back for others.
 
-Such reads and writes are strong and no race. But a thread that looks for a flag that has been written over looks for ever; so who writes there must know
-that the look before is over: by a flag, released or not, of a thread that knew of it then. Lanes know of each other by bar.warp.sync, threads
-of a CTA by any barrier, wait or strong read of shared memory; CUDA Programming Guide, "Independent Thread Scheduling".
+Such reads and writes are strong and no race. But a thread that looks for a flag that has been overwritten looks for ever. So the writer
+must know that the look is over: by a flag, released or not, of a thread that knew of it then. Lanes know of each other by bar.warp.sync,
+threads of a CTA by any barrier, wait or strong read of shared memory; CUDA Programming Guide, "Independent Thread Scheduling".
 """
 
 from __future__ import annotations

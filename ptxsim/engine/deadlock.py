@@ -1,4 +1,4 @@
-"""Who waits for what, where every running warp waits: the finding begins where the chain of waits does, as far as arrivals show it."""
+"""Which waits depend on which, once every running warp waits: the finding begins where the chain of waits does, as far as arrivals show it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""A schedule on which one warp stands still for as long as others have something to do: who has decided by what was there before then
-meets what they have done since. The GPU promises no warp its turn at any time, so each such schedule is one of those that it may take.
-"""
+"""A schedule on which one warp stands still for as long as the others have something to do: it then goes on with what it has seen before,
+and meets what they have done since. The GPU promises no warp a turn at any time, so each such schedule is one that it may take."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Launches that go round for ever: the machine comes back to a state that it has been in.
+"""Launches that never end: the machine comes back to a state that it has been in.
 
-With seed 0 the machine is deterministic: once everything that decides what happens next is as it was, it will be again. Where turns have lengths
-by chance it is asked to come back OFTEN. Programs that read a clock never do.
+With seed 0 the machine is deterministic: once everything that decides what happens next is as it was, it will be again. Where the lengths
+of turns are random it must have come back OFTEN. Programs that read a clock never do.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Addresses that an access must not have: what they may have been meant for, and the faults that say so."""
+"""Faults of addresses: out of bounds, misaligned, of the wrong space; and what such an address may have been meant for."""
 
 from __future__ import annotations
 

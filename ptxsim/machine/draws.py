@@ -1,4 +1,4 @@
-"""What a run with a seed other than 0 draws: orders of CTAs and warps, moments of completion. Python and native code draw alike.
+"""Random numbers of a run with a seed other than 0: orders of CTAs and warps, moments of completion. The same in Python and native code.
 
 A linear congruential generator of 63 bits (Knuth, "The Art of Computer Programming", 3.3.4, line 26), of which the upper 32 are used.
 """

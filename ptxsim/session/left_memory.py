@@ -1,4 +1,4 @@
-"""Global memory that a launch leaves as it is, as its program says: what is read there is in order with everything."""
+"""Global memory that no instruction of a launch can write, as its program shows: reads of it need no order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of the text that may put two instructions in order; whether they do is for a run to say."""
+"""Changes of the text that may put two instructions in order; a run of the changed text shows whether they do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of who accesses memory that an asynchronous operation has not given back."""
+"""Findings about accesses to memory that an asynchronous operation still owns, for want of a wait."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ _TELLING = (Mechanism.MBARRIER, Mechanism.BARRIER, Mechanism.CLUSTER_BARRIER)
 def missing_wait(
     program: Program, site: int, other: int, times: int, where: str, warp: int, lane: int, by: int | None = None
 ) -> Finding:
-    """An instruction accesses what a copy writes, and has not waited for the copy; where: the address; by: the warp that copies, if
-    that is another one and its own wait says when the copy is done."""
+    """An instruction accesses what a copy writes before the copy has been waited for.
+
+    where: the address; by: the warp that copies, if that is another one and its own wait says when the copy is done.
+    """
     op, before = program.ops[site], program.ops[other]
     short = short_wait(program, before)
     name = "cp-async-not-waited" if before.completes_by is Mechanism.CP_ASYNC_GROUP else "missing-wait"

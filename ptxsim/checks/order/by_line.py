@@ -1,7 +1,7 @@
-"""Lines of shared memory that one record has written whole: they say by whom, in place of their granules. For bodies.
+"""Lines of shared memory that one record has written whole: the line says by whom, and its granules do not. For bodies.
 
-Tiles are copied, waited for and copied over line by line; that each of their granules is told costs more than all else. The granules are
-told (`lay_out`) before anybody looks at them or writes a part of them.
+Tiles are copied, waited for and copied over line by line, and writing each of their granules would cost more than all else. The granules
+are written (`lay_out`) before one of them is looked at or written alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Granules of memory: who has accessed them, and whether who accesses them now knows that. For bodies.
+"""Granules of memory: who has accessed them, and whether a thread that accesses them now knows of that. For bodies.
 
 A granule of shared memory names threads of its cluster, one of global memory those of the grid. Reads of a granule and strong
 writes to it stand side by side, one for each warp; in global memory, and from other CTAs, for few of them.

@@ -1,4 +1,4 @@
-"""Rows of clocks: which lanes share one, and what is handed from row to row. For bodies."""
+"""Rows of clocks: which lanes share one, and how one row takes over what another knows. For bodies."""
 
 from __future__ import annotations
 

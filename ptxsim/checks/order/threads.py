@@ -1,6 +1,6 @@
-"""Clusters that were looked at apart, on several threads: whether one has written global memory that another has accessed.
+"""Clusters that were checked separately, on several threads: whether one has written global memory that another has accessed.
 
-Then what is wrong, and what is not, shows only where all of them are looked at in order.
+If so, the launch is run again in order: only then is it known what is wrong, and what is not.
 """
 
 from __future__ import annotations

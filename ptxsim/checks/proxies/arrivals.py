@@ -1,4 +1,4 @@
-"""Which proxy fences a thread knows of: those that their threads have handed on by when the last one arrived where it has waited. For bodies.
+"""Which proxy fences a thread knows of: those handed on before the last arrival at the mbarrier that it has waited for. For bodies.
 
 A fence that comes after the arrival at one mbarrier, and before that at another, says nothing to who has waited for the first.
 """

@@ -1,4 +1,4 @@
-"""What accesses do to whole lines and chunks of shared memory, where that is no problem for the proxy checks. For bodies."""
+"""Accesses to whole lines and chunks of shared memory that are no problem for the proxy checks: the fast path. For bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the proxy checks remember about every word of a CTA's shared memory, and the scan that keeps it.
+"""The scan of the proxy checks: what is recorded of every word of a CTA's shared memory.
 
 The generic proxy (ordinary loads and stores, cp.async) and the async proxy (products of warpgroups, bulk copies) see each other's data only
 through proxy fences. PTX ISA, "Memory Consistency Model: Proxies", "Async proxy".

@@ -1,4 +1,4 @@
-"""What the proxy checks remember about the shared memory of a CTA, by words, chunks of 16 bytes and lines of 128. For bodies."""
+"""The shadow memory of the proxy checks: a CTA's shared memory by words, chunks of 16 bytes and lines of 128. For bodies."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Which elements of a tile the registers of a factor hold: some that are not where the instruction takes them.
+"""Which elements of a tile the registers of a factor hold, and whether the instruction takes them in that order.
 
 Where each byte of a register came from in global memory says which element of a matrix it is of, if the matrix lies there at even
-distances (layout.element_order). Lines (rows of A, columns of B) may be taken in any order, k in any that is the same in both factors. What
-is told is told where the other factor is held as the instruction takes it.
+distances (layout.element_order). Lines (rows of A, columns of B) may be taken in any order, k in any that is the same in both factors. A
+finding is made only where the other factor is held as the instruction takes it.
 """
 
 from __future__ import annotations

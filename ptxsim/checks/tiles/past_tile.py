@@ -1,7 +1,7 @@
-"""Products that read over the end of the tile that was copied for them: what they meet there is another tile's, and may lack a wait or a fence.
+"""Products that read past the end of the tile that was copied for them, into another tile, which may lack a wait or a fence.
 
-Such a place is no mistake of whoever fills it. So this is told in place of what else is found at the product, and never alone: where a tile
-ends is told by where its bytes came from, and rows may come from anywhere.
+The code that fills that other tile is not wrong. So this finding replaces what else is found at the product, and never stands alone:
+the end of a tile is known only by where its bytes came from, and rows may come from anywhere.
 """
 
 from __future__ import annotations

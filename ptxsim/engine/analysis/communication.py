@@ -1,4 +1,4 @@
-"""Who can tell by memory what others have done: then it matters in which order they run, though nothing races."""
+"""Whether warps, or CTAs, can see by memory what others have done: then the order in which they run matters, though nothing races."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Programs whose blocks end wherever another thread may come in between two accesses that it can tell of.
+"""Programs whose blocks are cut wherever another thread may come in between two accesses that it can tell apart.
 
-A warp carries a block out in one turn, so that nobody ever meets it between two accesses of one block: between a look at a flag and the look at the data after it,
-or at a version and the count of those who read it. On a GPU anybody may.
+A warp executes a block in one turn, so that no other warp ever runs between two accesses of one block: between a look at a flag and the
+look at the data after it, or at a version and the count of those who read it. On a GPU any may.
 """
 
 from __future__ import annotations

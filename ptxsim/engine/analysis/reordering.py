@@ -1,7 +1,8 @@
-"""Strong accesses to global memory that others may see in another order than the program's, and the programs in which that shows.
+"""Strong accesses to global memory that other threads may see in another order than the program's, and programs in which that shows.
 
-A store may be seen after a load, or another store, that follows it, and a load may take its value before one that precedes it, where the two are of different
-places and neither an order of their own (acquire, release) nor a fence stands between: of a store and a load that takes fence.sc. PTX ISA, "Memory Consistency Model".
+A store may be seen after a load, or another store, that follows it, and a load may take its value before one that precedes it, where the
+two are of different places and nothing between them orders them: neither acquire or release of their own nor a fence (for a store and
+then a load that has to be fence.sc). PTX ISA, "Memory Consistency Model".
 """
 
 from __future__ import annotations

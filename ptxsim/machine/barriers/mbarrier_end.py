@@ -1,4 +1,4 @@
-"""What the mbarriers of a CTA say when they end, mostly with it: an arrival or a transfer too many shows in the phase that it began.
+"""What is wrong with a CTA's mbarriers when it ends: an arrival or a transfer too many shows in the phase that it began.
 
 PTX ISA, "mbarrier: Tracking asynchronous operations": a phase is over when its arrivals and its announced bytes have come, and
 what comes then belongs to the next one.

@@ -1,4 +1,4 @@
-"""Which loads bring data together with flags of their own: a loop looks until the flags are there, and what has come with them goes into memory.
+"""Loads that bring data and its flags at once: a loop repeats the load until the flags are set, then the data goes into memory.
 
 NCCL's protocol LL hands lines of data on so: each line is read again until both of its flags have the number of the turn.
 """
@@ -14,8 +14,10 @@ from ptxsim.isa.facts import AccessKind, Mechanism
 
 @fact
 def awaited_data(program: Program) -> dict[int, frozenset[int]]:
-    """The sites of strong loads of several values from global memory that a loop repeats until some of these are equal to what it looks for, with
-    the sites in the loop; none where lanes hand each other values of registers, by which they may know of each other."""
+    """Strong loads of several values from global memory that a loop repeats until some of these equal what it looks for.
+
+    By site, with the sites in the loop. None where lanes exchange values of registers, by which they may know of each other.
+    """
     loads = [op for block in program.blocks for op in block if _brings_several(op)]
     if not loads or any(map(_exchanges, program.ops)):
         return {}

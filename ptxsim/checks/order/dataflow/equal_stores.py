@@ -1,10 +1,10 @@
-"""Values that lanes compute alike, up to rounding, and all store to one place.
+"""Values that are equal in all lanes but for rounding, stored by all of them to one place.
 
 Compilers of programs that have one thread in mind (Triton) let lanes exchange their values in a butterfly, and each combine what it
 gets with what it has. In the end all have the same but for rounding: of a * a + b * b, where the sum is fused with a product,
 a * a is rounded in one lane of a pair, b * b in the other; Welford's mean is computed from either side of the pair.
 
-Whether rounding is all that they differ by shows where there is none: among the integers modulo a prime. Each address has a random
+Whether they differ by rounding alone is tried where there is none: among the integers modulo a prime. Each address has a random
 one, which is loaded there; lanes that come to the same number compute the same function of what all of them have (two different
 polynomials agree at a random place with a chance of their degree in the prime: Schwartz and Zippel).
 """

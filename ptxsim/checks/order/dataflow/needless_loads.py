@@ -1,7 +1,7 @@
-"""Plain loads that only tell whether an atomic is needed: `if (v > *p) atomicMax(p, v)`, and loops of compare-and-swap that only ever raise a place, or lower it.
+"""Plain loads that only spare an atomic: `if (v > *p) atomicMax(p, v)`, and loops of compare-and-swap that only ever raise a place, or lower it.
 
-By the memory model they race with the atomics of others. But the place goes one way: who finds an old value there executes an atomic that changes nothing, and
-who finds that there is no need finds none later.
+By the memory model they race with the atomics of others. But the place goes one way: a thread that finds an old value there executes an
+atomic that changes nothing, and a thread that finds no need for one would find none later.
 """
 
 from __future__ import annotations

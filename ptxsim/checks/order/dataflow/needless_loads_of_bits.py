@@ -1,7 +1,7 @@
-"""Plain loads that only tell whether a bit is set already: `if (!(*p & bit)) atomicOr(p, bit)`.
+"""Plain loads that only spare the atomic that sets a bit: `if (!(*p & bit)) atomicOr(p, bit)`.
 
-By the memory model they race with the atomics of others. But bits are only ever set: who finds an old word sets a bit that is set, and who finds it set finds it set
-later.
+By the memory model they race with the atomics of others. But bits are only ever set: a thread that finds an old word sets a bit that is
+set already, and a thread that finds the bit set would find it set later, too.
 """
 
 from __future__ import annotations

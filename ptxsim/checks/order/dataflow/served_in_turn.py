@@ -1,4 +1,4 @@
-"""Places that threads take in turn: a loop ends when the place holds the number that the thread has drawn (a ticket lock)."""
+"""Ticket locks: a loop ends when a place holds the number that the thread has drawn by an atomic."""
 
 from __future__ import annotations
 

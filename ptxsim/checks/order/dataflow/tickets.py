@@ -1,4 +1,4 @@
-"""Accesses that happen or not as the result of an atomic says: of threads that take tickets, the last one knows that it is the last."""
+"""Accesses whose guard is the result of an atomic: of threads that take tickets, the last one knows that it is the last."""
 
 from __future__ import annotations
 

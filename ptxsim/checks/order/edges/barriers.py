@@ -1,4 +1,4 @@
-"""Barriers hand on what who arrives knows to who leaves: those of a CTA, of a cluster, of lanes of a warp. For bodies."""
+"""Barriers: threads that leave know what those that arrived knew. Those of a CTA, of a cluster, of lanes of a warp. For bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies that complete on mbarriers: which column says what they have written, and who has waited for it. For bodies."""
+"""Copies that complete on mbarriers: the column of clocks that their writes have, and the threads that have waited for it. For bodies."""
 
 from __future__ import annotations
 

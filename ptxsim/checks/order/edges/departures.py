@@ -1,7 +1,7 @@
-"""A CTA may end when the copies out of its shared memory are over, and one of its threads knows that. For bodies.
+"""A CTA may end once the copies out of its shared memory are over and one of its threads knows that. For bodies.
 
-Who waits for such a copy is another CTA's thread; the sender learns of it by what that one does then: an arrival, a flag, the barrier of
-the cluster, be it relaxed. CUDA C++ Programming Guide, "Distributed Shared Memory".
+It is a thread of another CTA that waits for such a copy; the sender learns of it by what that thread does next: an arrival, a flag, the
+barrier of the cluster, even a relaxed one. CUDA C++ Programming Guide, "Distributed Shared Memory".
 """
 
 from __future__ import annotations

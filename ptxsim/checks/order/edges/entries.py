@@ -1,4 +1,4 @@
-"""Entries: what has been released at an address, for whom, and who may know of it. For bodies."""
+"""Entries: what has been released at an address, for which threads, and which of them may acquire it. For bodies."""
 
 from __future__ import annotations
 

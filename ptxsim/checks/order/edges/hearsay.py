@@ -1,12 +1,17 @@
-"""Data that threads read because a flag says that it is there, where no release and no fence stands behind the flag. For bodies.
+"""Data that threads read because a flag says that it is there, where the writer of the flag neither released nor fenced. For bodies.
 
-Strong accesses are no race, in whatever order. But a thread that has seen a flag of another CTA, and then reads what was stored before
-the flag was set, may get what was there before that: volatile and relaxed accesses to two places are in no order for others. So beside
-what writes release it is kept what their CTA had done when they wrote a flag, and of each thread the flags that it has seen: what it
-would know if all of these released, and what it does know or may acquire by a fence. That fence of the reader is asked
-for where a thread reads data after its flag with nothing at all in between (`strong`), not where a barrier stands there: the CUDA Programming
-Guide's sum of the last block has no other. Nor is it where several threads write data, or one does more than once under one flag: who relaxes distances or paths in any order is
-content with an old one. Where one thread writes data again and again, and the reader has seen flags in between, each flag tells of its own data. PTX ISA, "Memory Consistency Model".
+Strong accesses never race. But a thread that has seen a flag of another CTA, and then reads what was stored before the flag was set,
+may get an old value: volatile and relaxed accesses to two places are in no order for others. So beside what writes release, it is
+recorded what their CTA had done when they wrote a flag, and for each thread the flags that it has seen: what it would know if all of
+these released, beside what it does know, or may acquire by a fence.
+
+* The reader's fence is asked for where a thread reads data after its flag with nothing at all in between (`strong`), not where a barrier
+  is in between: the CUDA Programming Guide's sum of the last block has no other.
+* Nothing is said where several threads write the data, or one does more than once under one flag: algorithms that relax distances or
+  paths in any order work with an old value, too.
+* Where one thread writes data again and again, and the reader has seen flags in between, each flag is for its own data.
+
+PTX ISA, "Memory Consistency Model".
 """
 
 from __future__ import annotations

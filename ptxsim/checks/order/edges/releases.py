@@ -1,4 +1,4 @@
-"""What hands clocks on: fences, releases and acquires at addresses. For bodies. Barriers are in barriers."""
+"""Fences, and releases and acquires at addresses: what they hand on from clock to clock. For bodies."""
 
 from __future__ import annotations
 

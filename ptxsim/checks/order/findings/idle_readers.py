@@ -1,7 +1,7 @@
-"""Warps that load what others store, and store nothing that they make of it: a race by the memory model, which no result shows.
+"""Warps that load what others store, and use it for nothing that they store: a race by the memory model that shows in no result.
 
 Compilers of programs with one thread in mind (Triton) hold a row that is shorter than the CTA in every warp, all of which load it and add it
-up, and have one warp store it in place. Which warps store is known when they have run, so the launch is repeated where that is asked.
+up, and have one warp store it in place. Which warps store is known after a run, so the launch is repeated to find out.
 """
 
 from __future__ import annotations

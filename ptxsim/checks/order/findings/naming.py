@@ -1,4 +1,4 @@
-"""What the problems of the scan are called: one finding for each cause."""
+"""The problems that the scan has found, as findings: one for each cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the problems are called that are no races of data: of barriers, mbarriers, tensor memory, and the ends of CTAs."""
+"""Findings about problems that are not races of data: of barriers, mbarriers, tensor memory, and the ends of CTAs."""
 
 from __future__ import annotations
 

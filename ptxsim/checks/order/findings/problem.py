@@ -48,9 +48,12 @@ class Problem:
 
 @dataclass(frozen=True)
 class Place:
-    """Where problems are met. warps: of a CTA; cta_of: the linear index of a CTA by its number in the order of clusters; named: says an
-    address of shared memory; variable: which one is there; prior: the grids that may still run; repeat: runs the launch again for an
-    observer, None where that cannot be."""
+    """The launch that problems are of.
+
+    warps: of a CTA; cta_of: the linear index of a CTA by its number in the order of clusters; named: an address of shared memory as text;
+    variable: the variable at an address; prior: the grids that may still run; repeat: runs the launch again for an observer, None where it
+    cannot be repeated.
+    """
 
     program: Program
     warps: int

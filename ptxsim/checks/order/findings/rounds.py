@@ -1,5 +1,5 @@
-"""Races between two rounds of a loop: the barrier that a loop has orders what comes before it and after it in one round; nothing
-orders what comes after it with what the next round does before it."""
+"""Races between two rounds of a loop: its one barrier orders what comes before it with what comes after it in the same round, but
+nothing orders the end of one round with the start of the next."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ _MOST_BLOCKS = 1000  # of a program whose ways are looked at
 
 
 def next_round(program: Program, first: Op, second: Op) -> Loop | None:
-    """The innermost loop in whose next round alone one instruction meets another that comes after it in the text: on each way from
-    the first to the second threads wait for each other, on one from the second back to the first they do not."""
+    """The innermost loop in whose next round two instructions meet, `second` of one round and `first` of the next; None if there is none.
+
+    Every way from the first to the second passes a wait for other threads; some way from the second back to the first does not.
+    """
     if first is second or len(program.blocks) > _MOST_BLOCKS:
         return None
     if _comes_to(program, first, second) or not _comes_to(program, second, first):
@@ -48,8 +50,10 @@ def _comes_to(program: Program, start: Op, goal: Op) -> bool:
 
 
 def between_rounds(program: Program, loop: Loop, barrier: str) -> tuple[Fix, ...]:
-    """A barrier before the first store of a loop to shared memory, or after its last access, of what stands in the loop itself, not in one
-    inside of it nor in a branch; where there is neither, before the branch that goes back."""
+    """A barrier before a loop's first store to shared memory, or after its last access.
+
+    Only accesses of the loop's own level count, not those in an inner loop or a branch; without any, it goes before the branch back.
+    """
     graph, (head, tail) = control_flow(program), loop
     depth = graph.loop_depth[tail]
     ops = [

@@ -1,4 +1,4 @@
-"""What is said of strong accesses, which are no race and may go wrong all the same (hearsay, lost)."""
+"""Findings about strong accesses, which are no race and may go wrong all the same (edges.hearsay, memory.lost_updates)."""
 
 from __future__ import annotations
 

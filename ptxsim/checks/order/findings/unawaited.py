@@ -1,4 +1,4 @@
-"""What is said of accesses that meet a grid before, which may still run (checks.order.memory.dependents)."""
+"""Findings about accesses that conflict with those of an earlier grid, which may still run (memory.dependents)."""
 
 from __future__ import annotations
 

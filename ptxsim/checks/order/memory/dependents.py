@@ -1,7 +1,7 @@
-"""Grids that may run side by side (programmatic dependent launch): what one has accessed that the next may meet. For bodies.
+"""Programmatic dependent launch: two grids that may run side by side, and accesses of the first that the second may conflict with. For bodies.
 
-A grid that is launched so begins when each CTA of the one before has executed griddepcontrol.launch_dependents or has ended. What a CTA
-knew at a release fence of the device before it has come before the next grid begins; all else is over, and known, only after its
+Such a grid begins when each CTA of the one before has executed griddepcontrol.launch_dependents or has ended. What a CTA
+knew at a release fence of the device before that comes before the next grid begins; all else is over, and known, only after its
 griddepcontrol.wait. PTX ISA, "Parallel Synchronization and Communication Instructions: griddepcontrol".
 """
 

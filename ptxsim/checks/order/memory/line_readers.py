@@ -1,4 +1,4 @@
-"""What has read a line of shared memory that is no warp: products of warpgroups, and copies that complete on mbarriers. For bodies.
+"""The readers of a line of shared memory that are no warps: products of warpgroups, and copies that complete on mbarriers. For bodies.
 
 A line has room for two of them, by their columns of clocks.
 """

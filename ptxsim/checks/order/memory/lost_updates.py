@@ -1,8 +1,8 @@
-"""Strong updates in two parts that may undo each other: a thread stores what it has loaded, changed. For bodies.
+"""Updates by a strong load and a strong store, of which one may undo another: a thread stores what it has loaded and changed. For bodies.
 
-A volatile or relaxed load and store are no race with those of other threads, but they are two: what another thread stores between them is
-lost. And a store that is in no order with what atomics add undoes it, or not. Lanes of one warp are left out, which the machine keeps
-apart as the program says. PTX ISA, "Memory Consistency Model: Race".
+A volatile or relaxed load and store do not race with those of other threads, but they are two: what another thread stores between them is
+lost. And a store that is not ordered with the atomics that add there undoes them, or not. Lanes of one warp are left out, whose order
+the machine takes from the program. PTX ISA, "Memory Consistency Model: Race".
 """
 
 from __future__ import annotations

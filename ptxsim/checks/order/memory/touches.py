@@ -73,8 +73,10 @@ def touch(
     o: Order, slot: int, warp: int, addresses: Array, mask: int, width: int, site: int, how: int, together: int, copier: int,
     is_global: bool, found: Array,
 ) -> None:  # fmt: skip
-    """Judge and remember an access of lanes, each `width` bytes; together: ANY, ALL, 1 + a lane that does
-    it all, or 0 where each stands for itself; copier: the lane whose copy it is, or NONE."""
+    """Judge and remember an access of lanes, each `width` bytes.
+
+    together: ANY, ALL, 1 + the lane that does it all, or 0 where each lane stands for itself; copier: the lane whose copy it is, or NONE.
+    """
     cells, lines = o.far_cells if is_global else o.cells, o.far_lines if is_global else o.lines
     reads, updates = o.far_reads if is_global else o.reads, o.far_updates if is_global else o.updates
     bits, now = int(o.sites[site]), int(o.n[NOW])

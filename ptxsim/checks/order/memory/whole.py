@@ -1,4 +1,4 @@
-"""Shared memory that has been written since its CTA began, and is only read. For bodies."""
+"""Shared memory that has been written since its CTA began, and only read after that. For bodies."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A second look at small launches whose warps can tell in which order they run: what shows only where they are interleaved.
+"""Small launches whose warps can tell in which order they run are run again, interleaved: what is wrong only then.
 
-With seed 0 a CTA runs for as long as it can, so that no reader ever meets a writer half way, and no task is stolen. Who leaves an order
-out there has it by luck. Chance finds it on other seeds; and the first warp that comes to a block is made to wait there while the
-others go on: what a thread has decided by what it saw before, they may have undone. Nor does a look at an mbarrier give up with seed 0, so that a
-second one is never needed (looks_again): on some seeds nearly all do.
+With seed 0 a CTA runs for as long as it can, so that no reader ever comes in the middle of a writer's work, and no task is stolen: a
+missing order does not show. Other seeds show it by chance; and the first warp that comes to a block is held there while the others go
+on, which may undo what it has decided by what it saw before. Nor does a look at an mbarrier give up with seed 0, so that a second one is
+never needed (looks_again): on some seeds nearly all do.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What CTAs know of each other's writes to global memory, and what has been there before: who knows nothing of a write may find what it has replaced.
+"""What each CTA knows of writes to global memory by others, and what was there before: a CTA that does not know of a write may read the old value.
 
-What a CTA knows is kept for all of its threads together, and a value that one of them has seen counts as seen by all: so nothing is taken to be old that
-may not be. PTX ISA, "Memory Consistency Model: Causality Order, Coherence Order".
+Knowledge is kept for a whole CTA, and a value that one of its threads has seen counts as seen by all: so no value is taken to be possible
+that is not. PTX ISA, "Memory Consistency Model: Causality Order, Coherence Order".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Runs in which strong accesses to global memory are seen late, as far as nothing orders them: a load takes what was there before, and of two stores the
-first one comes last. What was written before the flag that a thread has seen may not be there yet, where that hands nothing on (session.inspect.schedules.known_writes).
-"""
+"""Runs in which strong accesses to global memory are seen late, as far as nothing orders them: a load takes an older value, or of two stores
+the first one lands last. What was written before a flag may not be there yet for a thread that has seen the flag, where the flag hands
+nothing on (schedules.known_writes)."""
 
 from __future__ import annotations
 

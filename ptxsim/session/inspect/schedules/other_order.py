@@ -1,4 +1,4 @@
-"""Runs in which a thread's strong accesses come in another order than the program's, as others may see them: whether that is so there, and what is said."""
+"""Runs in which other threads see two strong accesses of a thread in the other order: whether a GPU may do that, and the findings."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from ptxsim.session.inspect.schedules.schedule import Schedule
 
 
 class Apart(Observer):
-    """Whether the two accesses of every thread are of different places; and, where a fence of the CTA's scope lies between, whether of each CTA only
-    one thread accesses these places; and, where the first one acquires, that its thread may not know who has changed what the other one had read."""
+    """Whether two exchanged accesses may be in the other order.
+
+    They must be of different places in every thread; where a fence of the CTA's scope lies between them, only one thread of each CTA may
+    access these places; and where the first one acquires, its thread must not be able to know who changed what the other one had read.
+    """
 
     events = frozenset({Event.LOAD, Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE})
     spaces = frozenset({Space.GLOBAL})

@@ -1,4 +1,4 @@
-"""A schedule on which a small launch is looked at again; each kind of them has a class of its own where it is made."""
+"""One schedule on which a small launch is run again. Its kinds are subclasses, each beside the code that makes it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from ptxsim.machine.event import Observer
 
 @dataclass(slots=True)
 class Schedule:
-    """Of a seed. held: who stands still on it, or what comes late; exchange: accesses that come the other way round; observers: who listens;
-    is_parted: warps meet between two accesses of one block, too; is_judged: whether it is asked what is wrong on it; took: warp instructions, once it has
-    been carried out."""
+    """One other order of events, by its seed.
+
+    held: the warp that stands still, or the accesses that come late; exchange: two accesses in the other order; observers: what listens;
+    is_parted: blocks are cut where other warps may come in between; is_judged: whether findings are made of the run; took: warp instructions
+    of the run, once it is over.
+    """
 
     seed: int
     held: Held | None = None
