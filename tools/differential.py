@@ -5,7 +5,8 @@
     tools/differential.py record DIR                                           on a machine with an sm_90 GPU: DIR/bits.npz
 
 The second step needs Python and numpy alone. Every second program has sums and products of one type, as the assembler fuses them;
-the others have instructions of all kinds, branches and guards. Nothing in them is dead, no loop is there to be unrolled.
+the others have instructions of all kinds, branches and guards, and half of these memory, atomics, loops, matrices and carries as well.
+Nothing in them is dead, no loop is unrolled.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from random_programs import device, programs
+from random_programs import device, modules
 from random_programs.operations import TYPES
 
 
@@ -27,19 +28,18 @@ def make(folder: Path, seeds: range, count: int) -> None:
     """Write SEED.ptx.gz, SEED.cubin and programs.json. Raises CalledProcessError with what ptxas says."""
     folder.mkdir(parents=True, exist_ok=True)
     for seed in seeds:
-        text = programs.module(seed, count)
+        text = modules.module(seed, count)
         (folder / f"{seed}.ptx.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
         command = ["ptxas", "-arch=sm_90a", "-o", str(folder / f"{seed}.cubin"), "-"]
         subprocess.run(command, input=text, text=True, check=True)
     version = subprocess.run(["ptxas", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[-1]
-    kinds = {str(seed): [kind or "mixed" for kind in programs.kinds(seed, count)] for seed in seeds}
+    kinds = {str(seed): modules.kinds(seed, count) for seed in seeds}
     (folder / "programs.json").write_text(json.dumps({"ptxas": version, "kinds": kinds}) + "\n")
 
 
 def record(folder: Path) -> None:
     about = json.loads((folder / "programs.json").read_text())
-    names = ("mixed", *TYPES)
-    inputs = {name: programs.inputs(n, None if name == "mixed" else name) for n, name in enumerate(names)}
+    inputs = {name: modules.inputs(n, name) for n, name in enumerate(("mixed", *TYPES, "warp"))}
     about["device"] = device.record(folder, about["kinds"], inputs)
     (folder / "programs.json").write_text(json.dumps(about) + "\n")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from random_programs import programs as made
+from random_programs import modules as made
 from suites import programs
 
 import ptxsim

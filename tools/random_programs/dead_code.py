@@ -6,7 +6,10 @@ import re
 from dataclasses import dataclass
 
 STATEMENT = re.compile(r"^(?:@!?(%p\d+) )?([\w.:]+) (.*);$")
+EFFECTS = ("st.", "stmatrix.", "red.", "bar.", ".pragma")
 _REGISTER = re.compile(r"%[a-z]+\d*")
+_RESULTS = re.compile(r"\{[^}]*\}|[^,]*")  # all before the first comma, or a vector
+_CARRY = re.compile(r"\.cc\b|^(add|sub|mad)c\.")
 
 
 @dataclass
@@ -66,9 +69,12 @@ def _read(lines: list[str]) -> list[_Line]:
         registers, needs = _REGISTER.findall(rest), {guard} - {None}
         if opcode == "bra":
             found.append(_Line(set(), needs, [places[rest], *([n + 1] if guard else [])], True))
-        elif opcode.startswith("st."):
+        elif opcode.startswith(EFFECTS):
             found.append(_Line(set(), needs | set(registers), [n + 1], True))
         else:
-            own = {registers[0]} if guard else set()
-            found.append(_Line({registers[0]}, needs | own | set(registers[1:]), [n + 1], False, guarded=bool(guard)))
+            writes = set(_REGISTER.findall(_RESULTS.match(rest)[0]))  # type: ignore[index]
+            own = writes if guard else set()
+            reads = set(_REGISTER.findall(_RESULTS.sub("", rest, count=1)))
+            kept = opcode.startswith("atom") or _CARRY.search(opcode) is not None
+            found.append(_Line(writes, needs | own | reads, [n + 1], kept, guarded=bool(guard)))
     return found

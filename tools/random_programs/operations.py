@@ -47,6 +47,34 @@ MIXED = """
 1 shfl.sync.bfly.b32 R r! 5 31 -1 | 1 shfl.sync.up.b32 F f! 3 0 -1 | 1 vote.sync.ballot.b32 R p! -1 | 1 redux.sync.add.s32 R r! -1
 1 match.any.sync.b32 R r! -1
 """
+# What lanes tell each other, products of matrices, and rarer instructions.
+WARP = """
+2 shfl.sync.idx.b32 R|P r! r! 31 -1 | 1 shfl.sync.down.b32 R|P r! 4 0x1c03 -1 | 1 shfl.sync.up.b32 X|P x! r! 0 -1 | 1 shfl.sync.bfly.b32 F f! 17 31 -1
+1 vote.sync.any.pred P p! -1 | 1 vote.sync.all.pred P p! -1 | 1 vote.sync.uni.pred P p! -1 | 1 redux.sync.min.s32 R r! -1 | 1 redux.sync.max.u32 R r! -1
+1 redux.sync.and.b32 R r! -1 | 1 redux.sync.xor.b32 R r! -1 | 1 match.all.sync.b32 R|P r! -1 | 1 match.any.sync.b64 R q! -1 | 1 elect.sync R|P -1
+2 mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 (FFFF) (xxxx) (xx) (ffff) | 2 mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 (FFFF) (xxxx) (xx) (ffff)
+1 mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 (XX) (xxxx) (xx) (xx) | 1 mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 (FFFF) (xx) (x) (ffff)
+1 mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 (FFFF) (rrrr) (rr) (ffff) | 1 mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 (FFFF) (rr) (r) (ffff)
+1 mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 (DD) (d) (d) (dd) | 1 mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 (DDDD) (dddd) (dd) (dddd)
+1 mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 (RRRR) (rrrr) (rr) (rrrr) | 1 mma.sync.aligned.m16n8k16.row.col.satfinite.s32.u8.s8.s32 (RRRR) (rr) (r) (rrrr)
+1 mma.sync.aligned.m16n8k64.row.col.s32.s4.u4.s32 (RRRR) (rrrr) (rr) (rrrr) | 1 mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc (RRRR) (rrrr) (rr) (rrrr)
+1 mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 (FFFF) (rrrr) (rr) (ffff) | 1 movmatrix.sync.aligned.m8n8.trans.b16 X x!
+1 add.s16 H h! h! | 1 mul.lo.s16 H h! h! | 1 mul.hi.u16 H h! h! | 1 mul.wide.u16 R h! h! | 1 mad.wide.s16 R h! h! r! | 1 div.s16 H h! h! | 1 rem.u16 H h! h!
+1 min.u16 H h! h! | 1 shr.s16 H h! r! | 1 and.b16 H h! h! | 1 cvt.s32.s16 R h! | 1 cvt.u16.u32 H r! | 1 cvt.rzi.s8.f32 R f! | 1 cvt.rni.u16.f16 H h!
+1 cvt.rn.f16.s16 H h! | 1 cvt.rp.f16.u32 H r! | 1 cvt.rzi.s64.f16 Q h! | 1 cvt.rzi.u8.f64 R d! | 1 cvt.rm.f32.s64 F q! | 1 cvt.rz.f64.u64 D q! | 1 cvt.rn.f16.f64 H d!
+1 cvt.f64.f16 D h! | 1 cvt.rmi.f16.f16 H h! | 1 cvt.rzi.f64.f64 D d! | 1 cvt.sat.f32.f32 F f! | 1 cvt.rn.relu.f16.f32 H f! | 1 cvt.rz.relu.bf16x2.f32 X f! f!
+1 cvt.f32.bf16 F h! | 1 cvt.pack.sat.s8.s32.b32 R r! r! r! | 1 cvt.pack.sat.u16.s32 R r! r! | 1 cvt.rn.satfinite.relu.e4m3x2.f16x2 H x! | 1 cvt.rn.f16x2.e5m2x2 X h!
+1 setp.lt.f16x2 P|P x! x! | 1 setp.ne.bf16x2 P|P x! x! | 1 setp.gtu.f16 P h! h! | 1 set.le.f16x2.f16x2 X x! x! | 1 set.eq.u32.f16 R h! h! | 1 set.gt.ftz.f32.f32 F f! f!
+1 setp.eq.or.s64 P|P q! q! p! | 1 setp.hi.u16 P h! h! | 1 setp.leu.f64 P d! d! | 1 slct.f64.f32 D d! d! f! | 1 testp.subnormal.f64 P d! | 1 copysign.f64 D d! d!
+1 min.NaN.xorsign.abs.f16x2 X x x | 1 fma.rn.sat.f16 H h h h | 1 fma.rn.relu.bf16x2 X x x x | 1 fma.rn.sat.f16x2 X x x x | 1 sub.f16x2 X x x | 1 neg.bf16x2 X x | 1 abs.bf16 H h
+1 tanh.approx.bf16x2 X x | 1 tanh.approx.f16 H h | 1 ex2.approx.ftz.bf16x2 X x | 1 ex2.approx.f16 H h | 1 rcp.approx.ftz.f64 D d! | 1 rsqrt.approx.f64 D d! | 1 max.xorsign.abs.bf16 H h h
+1 mul24.hi.s32 R r! r! | 1 mad24.lo.u32 R r! r! r! | 1 mad24.hi.sat.s32 R r! r! r! | 1 mad.hi.sat.s32 R r! r! r! | 1 bfind.shiftamt.s32 R r! | 1 bfind.u64 R q! | 1 clz.b64 R q!
+1 brev.b64 Q q! | 1 bfe.s64 Q q! r! r! | 1 bfi.b64 Q q! q! r! r! | 1 prmt.b32.f4e R r! r! r! | 1 prmt.b32.rc16 R r! r! r! | 1 prmt.b32.ecl R r! r! r! | 1 mad.hi.s64 Q q! q! q!
+1 vadd.s32.u32.s32.sat R r! r! r! | 1 vsub.u32.s32.s32 R r! r! | 1 vabsdiff.s32.s32.s32.add R r! r! r! | 1 vmin.s32.s32.u32 R r! r! | 1 vshl.u32.u32.u32.wrap R r! r!
+1 vshr.s32.u32.u32.clamp.min R r! r! r! | 1 vmad.s32.s32.s32.shr7 R r! r! r! | 1 vset.u32.s32.lt R r! r! | 1 vadd2.s32.s32.u32 R r! r! r! | 1 vavrg4.u32.u32.s32 R r! r! r!
+1 vabsdiff4.u32.u32.u32.add R r! r! r! | 1 vset4.s32.u32.ge R r! r! r! | 1 vmax2.s32.s32.s32.sat R r! r! r! | 1 vsub4.u32.u32.u32.add R r! r! r!
+1 dp4a.u32.s32 R r! r! r! | 1 dp2a.hi.s32.s32 R r! r! r! | 1 sad.s16 H h! h! h! | 1 mov.b64 (RR) q! | 1 mov.b32 (HH) x! | 1 mov.b64 (HHHH) d! | 1 lop3.or.b32 R|P r! r! r! 0xe8 p!
+"""
 # Sums and products of one type, and what stands between them: T is the type, W the type of its register's copies.
 SUMS = """
 36 mul{z}.T D d d! | 26 add{z}.T D d d! | 12 sub{z}.T D d d! | 7 fma.rn{z}.T D d d! d | 5 neg{z}.T D d! | 2 abs{z}.T D d! | 2 mov.W D d!
@@ -68,7 +96,7 @@ class Operation:
 def rows(table: str) -> list[Operation]:
     """The operations of a table."""
     found = []
-    for row in re.split(r"[|\n]", table.strip()):
+    for row in re.split(r" \| |\n", table.strip()):
         weight, opcode, *operands = row.split()
         found.append(Operation(int(weight), opcode, tuple(operands)))
     return found
