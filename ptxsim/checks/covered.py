@@ -23,10 +23,15 @@ def waits_for_products(program: Program) -> frozenset[int]:
 
 
 def without_covered(program: Program, source: Source, findings: list[Finding]) -> list[Finding]:
-    """Findings without races of two places of which another one says what is missing: a wait for the copy, which is said once; and
-    without what has not waited for the end of a product, where it has met a product that goes on; without uses of a CTA that may not have
-    begun which no barrier orders either; without proxy fences between places that a race is between: the barrier that it asks for comes
-    after one; without races of a tensor map that lacks a fence; and without races within a warp between lines of the author's text between which warps race, in another copy of a loop."""
+    """The findings without those that another one covers:
+
+    * races of two places of which another finding says that a wait for a copy is missing, which is said once;
+    * accesses before the end of a product, where they have met a product that is still in flight;
+    * uses of a CTA that may not have begun, where no barrier orders them either;
+    * proxy fences between places that a race is between: the barrier that the race asks for comes after such a fence;
+    * races of a tensor map that lacks a fence;
+    * races within a warp between lines of the author's text between which warps race in another copy of a loop.
+    """
     findings = _with_layouts_first(findings)
     overwriting = [finding for finding in findings if finding.name == "tile-overwritten"]
     ends = waits_for_products(program) if overwriting else frozenset()
@@ -88,8 +93,10 @@ def _says_when(finding: Finding, ends: frozenset[int]) -> bool:
 
 
 def without_overflows_of_missing_waits(program: Program, findings: list[Finding]) -> list[Finding]:
-    """One finding where a copy is not waited for, or comes too early, and so an mbarrier is arrived at again too early, which ends the run.
-    What is read before it has come is as bad as that then."""
+    """One finding where a copy is not waited for, or comes too early, so that an mbarrier is arrived at too early, which ends the run.
+
+    Data that is read before it has come is part of that.
+    """
     overflows = [finding for finding in findings if finding.name == "mbarrier-overflow"]
     if not overflows:
         return findings

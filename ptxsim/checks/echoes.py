@@ -45,7 +45,7 @@ _RANKS = (
 
 
 def without_echoes(program: Program, source: Source, findings: list[Finding], has_stopped: bool) -> list[Finding]:
-    """Findings without those of which another one says what is missing, whose notes tell of them.
+    """The findings without those whose cause another one names; these become notes of that one.
 
     has_stopped: the launch has ended early, so that what CTAs have left is no mistake of their ends.
     """

@@ -73,8 +73,8 @@ def deadlock(resident: list[Cluster], program: Program) -> Finding:
 
 
 def _find_those_that_follow(waiting: list[_Waiting], program: Program) -> None:
-    """Mark the waits for phases in which no thread has arrived, and the last that did before waits for something else; and those at a
-    barrier of the CTA or the cluster that all others who wait at something else, which are mbarriers, would come to."""
+    """Mark the waits that depend on other waits: for a phase in which no thread has arrived, where the last thread that did before waits for
+    something else; and at a barrier of the CTA or the cluster, where all threads that it lacks wait for mbarriers."""
     places: dict[tuple[int, int], set[int]] = {}  # CTA and warp -> mbarriers, by the addresses of their words
     for each in waiting:
         at = places.setdefault((each.warp.cta.linear, each.warp.index), set())

@@ -240,8 +240,8 @@ class Grid:
                 self._mix()
 
     def _mix(self) -> None:
-        """With turns of one length warps may miss each other for ever, where a GPU's would meet: who holds a lock when its turn ends holds it then each time.
-        Their lengths go by chance from now on; what goes round for ever even so does."""
+        """Give turns random lengths. With turns of one length warps may miss each other for ever where a GPU's would meet: a warp that holds a lock
+        when its turn ends holds it then each time. A launch that goes on for ever even so hangs."""
         self.machine.mixes = self.mixes = True
         self.engine.mix()
         self.livelock.doubt()

@@ -53,8 +53,8 @@ class Livelock:
         return False
 
     def doubt(self) -> None:
-        """Turns have lengths by chance from now on: if global memory stays as it is at some looks even so, and each part of the state comes back to what it was,
-        nobody changes anything. What counts on in registers or shared memory does not come back."""
+        """Turns have random lengths from now on: if global memory is the same at some looks even so, and each part of the state comes back to what
+        it was, nothing will change. What counts on in registers or shared memory does not come back."""
         self.doubts, self.memory = DOUBTS, self._global()
         self.seen.clear()
         self.again.clear()

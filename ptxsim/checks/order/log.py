@@ -43,8 +43,10 @@ def make_room(o: Order, slot: int) -> None:
 
 
 def keep_in_log(o: Order, row: int, record: Array, lanes: int, is_anybodys: bool, late: bool) -> None:
-    """A read or an update, of lanes as one where some are given, else of each for itself; is_anybodys: who reads is not known by lanes;
-    late: it is to be noted at its lines."""
+    """Log a read or an update.
+
+    lanes: which count as one; 0: each for itself; is_anybodys: the lanes that read are not known; late: to be noted at its lines later.
+    """
     at = int(o.n[LOGGED])
     o.log[at] = record
     mine = o.log_note[at]
@@ -84,8 +86,8 @@ def note_lines(o: Order) -> None:
 
 
 def supersede(o: Order, at: int) -> None:
-    """What a product or a copy has read: a loop reads the same tiles again and again, of which only the last time counts; what a
-    copy has read takes the place of that it has begun to."""
+    """What a product or a copy has read replaces what is logged of it: a loop reads the same tiles again and again, and only the last time
+    counts; and that a copy has read replaces that it has begun to."""
     mine = o.log[at]
     place = (int(mine["addresses"][0]) >> 4) * 31 + int(mine["warp"]) + int(mine["cta"]) * 97 & len(o.log_last) - 1
     last = int(o.log_last[place])
@@ -129,8 +131,10 @@ def are_in_place(o: Order, slot: int, row: int, record: Array) -> bool:
 
 
 def are_elsewhere(o: Order, slot: int, row: int, record: Array, line: int, own: int) -> bool:
-    """Whether lanes write other words of a line than what has been read there, as far as a row of their warp does not know that; own: up to
-    when it knows of its warp's reads. The log says so, where it goes back far enough."""
+    """Whether lanes write other words of a line than those that have been read there and that their warp's row does not know of.
+
+    By the log, if it goes back far enough. own: up to when the row knows of its own warp's reads.
+    """
     floor, number = int(o.floor[row]), int(o.n[LOGGED])
     if o.n[LOG_SLOT] != slot or o.n[LOG_FROM] > floor:
         return False

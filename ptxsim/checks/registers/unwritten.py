@@ -66,8 +66,10 @@ def doubtful_accumulators(program: Program) -> dict[int, Finding]:
 
 @fact
 def _early_reads(program: Program) -> list[tuple[int, Finding, bool, bool]]:
-    """Slots that are read where not every path has written them: with a finding at the first such read, whether the
-    instruction there writes the slot as well, and whether some path has written it."""
+    """Slots that are read though some path has not written them.
+
+    With a finding at the first such read, whether the instruction there writes the slot as well, and whether any path has written it.
+    """
     summaries = [_summary(block) for block in program.blocks]
     written = [slots for _, slots in summaries]
     maybe = _flow(program, written, lambda known, more: known | more)

@@ -29,8 +29,10 @@ MATRIX_BITS = 3  # of the number of a row of it
 
 
 class Factor(NamedTuple):
-    """A factor of a product that is looked at: its order, of `unit` elements each; by element the first byte that it is loaded as; `shared`: some of
-    its bytes are those of another factor, too, that is put together otherwise."""
+    """A factor of a product, and the order that it is held in: of `unit` elements each; by element the first byte that it is loaded from.
+
+    `shared`: another factor that is put together in another way has some of its bytes, too.
+    """
 
     filled: Filled
     wanted: Order
@@ -106,8 +108,8 @@ def _is_right(held: Order, wanted: Order) -> bool:
 
 
 def _is_wrong(held: Order | None, factor: Factor) -> bool:
-    """Whether a factor is held in an order that comes of one mistake: registers, or lanes, are taken for others, or steps along k are in another
-    order though the same loads fill no factor in which they are in order."""
+    """Whether a factor is held in an order that one mistake leads to: registers or lanes are exchanged, or steps along k are in another order
+    and no factor filled by the same loads is in order."""
     if held is None or _is_right(held, factor.wanted):
         return False
     wrong = [n for n, bit in enumerate(factor.wanted) if held[n] != bit]

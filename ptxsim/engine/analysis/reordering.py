@@ -23,9 +23,12 @@ _PASSED = 2  # writes that a look comes before, besides the first of the two
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Two accesses of which the later one may come first: their sites, the blocks of the way from one to the other, and their numbers in the first
-    and in the last of these. of_cta: a fence of the CTA's scope lies between, so that threads of one CTA see them in order. acquires: the first one
-    acquires what it reads, so that what comes after it is not older than that."""
+    """Two accesses of which the later one may come first: their sites, the blocks on the way between, and their numbers in the first and in the
+    last of these.
+
+    of_cta: a fence of the CTA's scope lies between, so that threads of one CTA see them in order. acquires: the first one acquires what it
+    reads, so that the later one does not read anything older.
+    """
 
     sites: tuple[int, int]
     way: tuple[int, ...]
@@ -187,8 +190,8 @@ def _may_change(first: Op, later: Op, fenced: bool) -> bool:
 
 
 def _are_apart(program: Program, pair: Exchange, later: Op) -> bool:
-    """Whether the later access can come before the first one: neither it nor what it needs asks what that brings, no register changes hands, and the text
-    does not say that both are of one place."""
+    """Whether the later access can come before the first one: nothing that it needs depends on the first one, no register changes hands, and
+    the text does not say that both are of one place."""
     steps, written = _steps(program, pair.way, pair.first, pair.later), set(writes(program.ops[pair.sites[0]]))
     first = _unread(program.ops[pair.sites[0]], later)
     if not writes(first) and any(written & {*reads(op), *writes(op)} for op in steps):

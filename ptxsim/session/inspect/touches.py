@@ -29,8 +29,10 @@ def flat(records: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
 def elements_of(
     address: np.ndarray, width: np.ndarray, start: int, count: int, size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For accesses of so many bytes each, (accesses, elements of the widest): the number of each element of an array of `count`, `size` bytes
-    each, that begins at `start`; and whether it is one that the access touches."""
+    """The elements of an array that accesses of some widths touch, (accesses, elements of the widest): their numbers, and which are touched.
+
+    The array has `count` elements of `size` bytes from `start` on.
+    """
     offsets = np.arange(0, int(width.max(initial=0)), size)
     element = (address[:, None] + offsets - start) // size
     return element, (offsets < width[:, None]) & (element >= 0) & (element < count)

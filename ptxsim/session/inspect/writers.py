@@ -126,8 +126,10 @@ class Writers:
         return next(((name, index) for name, index, is_stored in self._asked if not is_stored), None)
 
     def _stored_instead(self) -> list[tuple[int, str]]:
-        """What is stored to the array of the first element that was asked for and no thread stores to: by lines of its author, the first
-        of the text and the elements that it was the last to store. Nothing where all are stored to."""
+        """Where the first element that was asked for is one that no thread stores to: what is stored to its array.
+
+        By lines of the author's text, the first such line with the elements that it stored last. Nothing where all elements are stored to.
+        """
         if self._unstored is None:
             return []
         sites = self._stores.sites[self._unstored[0]]

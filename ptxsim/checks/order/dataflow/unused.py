@@ -43,8 +43,10 @@ def is_stored_back_alone(program: Program, load: Op, store: Op) -> bool:
 
 
 def sinks(program: Program, load: Op) -> set[int] | None:
-    """The stores by which the results may depend on what an ordinary load brings, through arithmetic and exchanges within its warp; None if
-    they may in another way: an address, a branch, which threads store."""
+    """The stores through which a result may depend on what an ordinary load brings, by arithmetic and exchanges within its warp.
+
+    None if a result may depend on it in another way: by an address, a branch, or which threads store.
+    """
     if not is_ordinary(load, AccessKind.READ):
         return None
     returned = {r.slot for function in program.functions.values() for r in function.returns}
@@ -72,9 +74,11 @@ def is_update(program: Program, load: Op, store: Op) -> bool:
 
 
 def strong_updates(program: Program) -> set[int]:
-    """The sites of strong stores that do the same with what strong loads have brought; and of atomics that change by what is given (add),
-    where all of global memory are such: their other writes are stores. A place that threads take in turn, each when it holds their own number, is
-    left out: the store of who is served comes after that of the one before, by coherence alone."""
+    """Strong stores of what strong loads have brought; and atomics that change by what is given (add), where all of global memory are such.
+
+    A place that threads take in turn, each when it holds its own number (a ticket lock), is left out: coherence alone orders the
+    store of a thread that is served after that of the one before.
+    """
     loads = [op for op in program.ops if _is_strong(op, AccessKind.READ)]
     stores = [op for op in program.ops if _is_strong(op, AccessKind.WRITE)]
     atomics = [op for op in program.ops for a in op.accesses if a.kind is AccessKind.ATOMIC and a.space != "shared"]

@@ -98,8 +98,8 @@ def come_to_cluster(o: Order, slot: int, warp: int, phase: int) -> None:
 
 
 def put_off(o: Order, slot: int, warp: int, row: int, number: int) -> None:
-    """A warp comes to a barrier. What it knows of threads is not yet handed on: mostly all threads of the cluster come, and do nothing else
-    until they leave, so that nobody knows more of a thread than when it has come (`settle`)."""
+    """A warp arrives at a barrier. What it knows is not handed on yet (`settle` does): mostly all threads of the cluster arrive and do nothing
+    else until they leave, so that they know all there is."""
     mine = first_row(o, slot, warp) + int(o.uniform[slot, warp])
     for u in range(o.n[CTAS] * o.n[WARPS] * LANES, o.n[UNITS]):
         o.clock[row, u] = max(o.clock[row, u], o.clock[mine, u])
@@ -168,8 +168,10 @@ def take_passed(o: Order, slot: int, unit: int, row: int, scope: int) -> None:
 
 
 def has_not_met(o: Order, slot: int, warp: int, lanes: int, number: int, phase: int) -> int:
-    """Another warp that has come to a barrier in the phase before, and that these lanes, which come now, do not know to have; NONE if there
-    is none, and where all threads of the CTA meet. What keeps them from having come in its place?"""
+    """A warp that came to a barrier in the phase before, and of which these lanes, which come now, do not know: it might have come in their place.
+
+    NONE if there is none, and where all threads of the CTA meet.
+    """
     before = number ^ 1
     if (
         number >= 2 * o.n[CTAS] * BARRIERS
@@ -190,7 +192,7 @@ def has_not_met(o: Order, slot: int, warp: int, lanes: int, number: int, phase: 
 
 
 def came_unlike(o: Order, slot: int, number: int, phase: int, site: int) -> int:
-    """Where others have come to a barrier in this phase, if they vote there and who comes now does not, or the other way round; else NONE."""
+    """The site at which others came to a barrier in this phase if they vote there and this warp does not, or the other way round; else NONE."""
     other = int(o.came[slot, number])
     has_come = o.phase[slot, number] == phase and o.come[slot, number] != 0
     o.came[slot, number] = site

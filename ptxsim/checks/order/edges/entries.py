@@ -102,8 +102,10 @@ def forget(o: Order, place: int) -> None:
 
 
 def go_on(o: Order, place: int, before: int) -> None:
-    """What is released at an entry is released at another one, beside what that has of threads of the same cluster: what is to be known when
-    asynchronous work is done stands there since it was begun."""
+    """Add what is released at one entry to another one, beside what that holds of threads of the same cluster.
+
+    So what will be known when asynchronous work is done is kept from when the work was begun.
+    """
     entry, source = o.entries[place], o.entries[before]
     row, there = int(entry["row"]), int(source["row"])
     both = entry["home"] != NONE and entry["home"] == source["home"]

@@ -75,8 +75,8 @@ def is_over(o: Order, warp: int, time: int) -> bool:
 
 
 def note_sites(o: Order, place: int, page: int, line: int, wrote: Array, read: Array) -> None:
-    """Of each byte of a line the sites, plus one, that have written and read it, as far as the next grid may meet that: as its granules
-    say, and the accesses that it holds itself."""
+    """The sites, plus one, that have written and read each byte of a line, of accesses that may conflict with the next grid's: by its
+    granules, and by the accesses that the line holds itself."""
     shift, at, units = int(o.n[SHIFT]), (place << PAGE_LINES) + line, int(o.n[UNITS])
     granules, start = int(o.page_granules[place]), (page << PAGE_BITS) + (line << LINE_BITS)
     warps, threads = int(o.n[CTAS] * o.n[WARPS]), int(o.n[CTAS] * o.n[WARPS]) * LANES

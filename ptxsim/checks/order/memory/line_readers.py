@@ -12,8 +12,10 @@ HALF_BITS, HALF = 16, 0xFFFF  # of a line's `held`, for each of two: its column,
 
 
 def hold(o: Order, one: Array, column: int, era: int) -> None:
-    """Remember at a line that what has a column has read it, in an era, or that a copy reads it (the column of those in flight); where
-    there is no room, that the line cannot tell."""
+    """Remember at a line that a reader with a column of clocks has read it, in an era, or that a copy reads it (the column of those in flight).
+
+    Where there is no room for it, remember that the line cannot tell.
+    """
     first, second = int(one["held"]) & HALF, int(one["held"]) >> HALF_BITS
     reader, now, flying = column - int(o.n[COPIED]) + 1, int(o.n[NOW]), int(o.n[INITS] - o.n[COPIED])
     if reader == flying and flying in (first, second):

@@ -74,8 +74,10 @@ def clusters(context: Context) -> I32:
 
 @body
 def slices(context: Context) -> I32:
-    """A slice of one round for each of the clusters that may go on, as engine.grid gives them: PAUSED if all have had theirs or it is time to
-    look at the limits, LEFT if Python has to go on with the one whose slice is next."""
+    """A slice of one round for each of the clusters that may go on, as engine.grid gives them.
+
+    PAUSED if all have had theirs or it is time to look at the limits, LEFT if Python has to go on with the one whose slice is next.
+    """
     seats = view(context.seats, np.int64, UNKNOWN)
     while context.seat < context.seat_count:
         series = view(seats[context.seat], Clusters, 1)[0]

@@ -25,8 +25,11 @@ MOST_BYTES = 1 << 20  # of global memory that is copied for this
 
 @fact
 def late_sites(program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Blocks with strong loads of global memory that are no loops (who looks again and again gets no old value for long), and the sites of strong stores;
-    none where threads know of each other by other means than global memory and its accesses."""
+    """Blocks with strong loads of global memory, and sites of strong stores. None where threads know of each other by other means than global
+    memory.
+
+    Blocks that are loops are left out: a thread that looks again and again gets no old value for long.
+    """
     if len(program.functions) > 1 or any(_is_other(op) for op in program.ops):
         return (), ()
     successors = control_flow(program).successors
@@ -57,8 +60,11 @@ def _is(op: Op, kind: AccessKind) -> bool:
 
 @dataclass(slots=True)
 class Late(Held):
-    """No warp stands still, and turns are of one block. A load of a block takes the oldest values that it may, once in each warp, or each time where that is
-    `often`; or a store of a site is put under the one before it, which it knows nothing of; or all is as it is."""
+    """No warp stands still, and turns are of one block.
+
+    A load of a block takes the oldest values that it may, once in each warp, or each time where that is `often`; or a store of a site lands
+    before the one that it follows, of which it does not know; or all is as it is.
+    """
 
     knowledge: Knowledge | None = None
     store: int = -1
