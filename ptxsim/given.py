@@ -15,10 +15,10 @@ def a_text(name: str, value: Any, help: str | None = None) -> str:
     return value
 
 
-def a_number(name: str, value: Any, help: str | None = None) -> int:
+def a_number(name: str, value: Any) -> int:
     """A value that must be a whole number, a numpy one too. Raises PtxError."""
     try:
         return operator.index(value)
     except TypeError:
         message = f"{name} is a {type(value).__name__}, not a whole number"
-        raise PtxError(Finding("bad-directive", message, help=help)) from None
+        raise PtxError(Finding("bad-directive", message)) from None

@@ -20,6 +20,8 @@ from ptxsim.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxsim.machine.printf import format_vprintf
 from ptxsim.machine.state import Machine
 
+MOST_BYTES = 4096  # of a text that a kernel hands on
+
 
 def print_formatted(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None:
     pattern, values = words(site, 0, warp, machine), words(site, 1, warp, machine)
@@ -89,15 +91,15 @@ def answer(site: CallSite, values: np.ndarray, warp: Warp, mask: np.ndarray, mac
         place(passed, values.view(np.uint8).reshape(len(mask), -1), warp, mask, machine)
 
 
-def generic_bytes(machine: Machine, warp: Warp, lane: int, address: int, limit: int = 4096) -> np.ndarray:
+def generic_bytes(machine: Machine, warp: Warp, lane: int, address: int) -> np.ndarray:
     """Bytes of one lane's memory from a generic address on."""
     if LOCAL_WINDOW <= address < LOCAL_WINDOW + WINDOW_SIZE:
-        return local_bytes(warp, machine)[lane, address - LOCAL_WINDOW :][:limit]
+        return local_bytes(warp, machine)[lane, address - LOCAL_WINDOW :][:MOST_BYTES]
     if SHARED_WINDOW <= address < SHARED_WINDOW + WINDOW_SIZE:
-        return warp.cta.shared[address - SHARED_WINDOW :][:limit]
+        return warp.cta.shared[address - SHARED_WINDOW :][:MOST_BYTES]
     holder = machine.memory.holder(address)
     if holder is not None:
-        return machine.memory.view(holder)[address - holder.address :][:limit]
+        return machine.memory.view(holder)[address - holder.address :][:MOST_BYTES]
     raise Fault("out-of-bounds", f"a builtin gets the pointer {address:#x}", int(lane))
 
 

@@ -33,9 +33,9 @@ LINES: dict[tuple[str | int | None, ...], str] = {
 REGISTERS = {("A", "f16"): 8, ("B", "f16"): 8}
 
 
-def _with_aliases(rows: dict[str, str], aliases: dict[str, str]) -> dict[str, tuple[str, ...]]:
+def _with_aliases(rows: dict[str, str]) -> dict[str, tuple[str, ...]]:
     shapes = {name: tuple(text.split()) for name, text in rows.items()}
-    return shapes | {alias: shapes[name] for name, alias in aliases.items() if name in shapes}
+    return shapes | {alias: shapes[name] for name, alias in _ALIASES.items() if name in shapes}
 
 
 _ALIASES = {"s8": "u8", "s4": "u4", "e4m3": "e5m2", "e3m2": "e2m3"}
@@ -55,8 +55,7 @@ SHAPES: dict[str, dict[str, tuple[str, ...]]] = {
             "e4m3": "m16n8k16 m16n8k32",
             "e3m2": "m16n8k32",
             "e2m1": "m16n8k32 m16n8k64",
-        },
-        _ALIASES,
+        }
     ),
     "mma.sp": _with_aliases(
         {
@@ -68,8 +67,7 @@ SHAPES: dict[str, dict[str, tuple[str, ...]]] = {
             "e4m3": "m16n8k64",
             "e3m2": "m16n8k64",
             "e2m1": "m16n8k64 m16n8k128",
-        },
-        _ALIASES,
+        }
     ),
     "wmma": _with_aliases(
         {
@@ -80,8 +78,7 @@ SHAPES: dict[str, dict[str, tuple[str, ...]]] = {
             "f64": "m8n8k4",
             "s4": "m8n8k32",
             "b1": "m8n8k128",
-        },
-        _ALIASES,
+        }
     ),
     "wgmma": _with_aliases(
         {
@@ -91,11 +88,10 @@ SHAPES: dict[str, dict[str, tuple[str, ...]]] = {
             "s8": "m64nNk32",
             "e4m3": "m64nNk32",
             "b1": "m64nNk256",
-        },
-        _ALIASES,
+        }
     ),
     "wgmma.sp": _with_aliases(
-        {"f16": "m64nNk32", "bf16": "m64nNk32", "tf32": "m64nNk16", "s8": "m64nNk64", "e4m3": "m64nNk64"}, _ALIASES
+        {"f16": "m64nNk32", "bf16": "m64nNk32", "tf32": "m64nNk16", "s8": "m64nNk64", "e4m3": "m64nNk64"}
     ),
 }
 

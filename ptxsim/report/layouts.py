@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from ptxsim.layout.instruction_descriptor import InstructionDescriptor
 
 
-def lane_line(fragment: Fragment, lane: int, width: int = WIDTH) -> str:
+def lane_line(fragment: Fragment, lane: int) -> str:
     """What one lane holds: `lane 5:  a0 (1,2)  a1 (1,3) ...`. Raises PtxError for a lane that is none."""
     letter = fragment.operand.lower()
     cells = []
     for element in range(fragment.elements):
         place = ",".join(map(str, fragment.coords(lane, element)))
         cells.append(f"{letter}{element} ({place})")
-    return cells_line(lane, cells, width)
+    return cells_line(lane, cells)
 
 
-def cells_line(lane: int, cells: list[str], width: int = WIDTH) -> str:
+def cells_line(lane: int, cells: list[str]) -> str:
     """Cells of one lane in columns, after its number."""
     size = max(map(len, cells))
     start = f" lane {lane}:  "
-    per_line = max(1, (width - len(start) + 2) // (size + 2))
+    per_line = max(1, (WIDTH - len(start) + 2) // (size + 2))
     rows = [cells[first : first + per_line] for first in range(0, len(cells), per_line)]
     return "\n".join(
         (start if i == 0 else " " * len(start)) + "  ".join(f"{cell:<{size}}" for cell in row).rstrip()
@@ -36,12 +36,12 @@ def cells_line(lane: int, cells: list[str], width: int = WIDTH) -> str:
     )
 
 
-def lane_table(fragment: Fragment, width: int = WIDTH) -> str:
+def lane_table(fragment: Fragment) -> str:
     """All lanes, one below the other."""
-    return "\n".join(lane_line(fragment, lane, width) for lane in range(fragment.lanes))
+    return "\n".join(lane_line(fragment, lane) for lane in range(fragment.lanes))
 
 
-def summary(fragment: Fragment, width: int = WIDTH) -> str:
+def summary(fragment: Fragment) -> str:
     """Shape, lanes, registers, in a line or two."""
     shape = " x ".join(map(str, fragment.shape))
     packed = f", {fragment.per_register} elements per register" if fragment.per_register > 1 else ""
@@ -49,7 +49,7 @@ def summary(fragment: Fragment, width: int = WIDTH) -> str:
         f"{fragment.family} {fragment.shape_name}, operand {fragment.operand}, .{fragment.type}: {shape} over "
         f"{fragment.lanes} lanes, {fragment.elements} elements in {fragment.registers} registers each{packed}"
     )
-    return "\n".join(wrap(text, width, ""))
+    return "\n".join(wrap(text, WIDTH, ""))
 
 
 def fragment_record(fragment: Fragment, lane: int | None = None) -> dict[str, Any]:
@@ -76,13 +76,13 @@ _TITLES = {
 }  # fmt: skip
 
 
-def descriptor_table(descriptor: Descriptor, major: str = "K", width: int = WIDTH) -> str:
+def descriptor_table(descriptor: Descriptor, major: str = "K") -> str:
     """The fields of a matrix descriptor of a K- or MN-major tile: where they sit, what is stored, what it means."""
     raw = descriptor.raw()
     lines = [f" {'bits':<5}  {'field':<20} {'raw':<7}  means"]
     for name, low, bits in descriptor.fields:
         stored = f"{raw[name]:#06x}" if bits == 14 else str(raw[name])
-        first, *rest = wrap(_MEANINGS[name](descriptor, major), max(24, width - 38), "")
+        first, *rest = wrap(_MEANINGS[name](descriptor, major), WIDTH - 38, "")
         places = f"{low}-{low + bits - 1}" if bits > 1 else str(low)
         lines.append(f" {places:>5}  {_TITLES[name]:<20} {stored:<7}  {first}")
         lines += [" " * 38 + part for part in rest]
@@ -124,9 +124,9 @@ def instruction_table(words: InstructionDescriptor) -> str:
     return "\n".join(lines)
 
 
-def problems(descriptor: Descriptor, width: int = WIDTH) -> str:
+def problems(descriptor: Descriptor) -> str:
     """What is wrong with a descriptor, a line each; empty if nothing is."""
-    return "\n".join("\n".join(wrap(f"{name}: {text}", width, " ")) for name, text in descriptor.problems())
+    return "\n".join("\n".join(wrap(f"{name}: {text}", WIDTH, " ")) for name, text in descriptor.problems())
 
 
 def _leading(descriptor: Descriptor, major: str) -> str:

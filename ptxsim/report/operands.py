@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ptxsim.session.inspect.operands import Shown
 
 
-def operand_text(shown: Shown, width: int = WIDTH) -> str:
+def operand_text(shown: Shown) -> str:
     """One operand at one execution: which it is, how to choose another, and what it held."""
     title = f"line {shown.line}: {shown.operand} of {shown.opcode}"
     times = shown.executed.get((shown.cta, shown.warps[0]), 0)
@@ -29,9 +29,9 @@ def operand_text(shown: Shown, width: int = WIDTH) -> str:
             lines.append(
                 "tensor memory before it, from lane {} and column {} on: lanes by columns".format(*shown.corner)
             )
-        return "\n".join([*lines, *_others(shown), matrix_text(shown.matrix, width)])
+        return "\n".join([*lines, *_others(shown), matrix_text(shown.matrix)])
     assert shown.active is not None
-    lines = [lanes_text(name, values, shown.active, width) for name, values in shown.registers.items()]
+    lines = [lanes_text(name, values, shown.active) for name, values in shown.registers.items()]
     lines = lines or ["a constant, which no register holds"]
     return "\n".join([f"{title}, by lane", place, *_others(shown), *lines])
 
@@ -75,13 +75,13 @@ def matrix_text(matrix: np.ndarray, width: int = WIDTH) -> str:
     return "\n".join(lines)
 
 
-def lanes_text(name: str, values: Any, active: np.ndarray, width: int = WIDTH) -> str:
+def lanes_text(name: str, values: Any, active: np.ndarray) -> str:
     """A register lane by lane; `-` where a lane did not execute."""
     cells = [_number(value) if executes else "-" for value, executes in zip(values, active)]
     if len(set(cells)) == 1:
         return f"{name}: {cells[0]} in all lanes"
     size = max(len(cell) for cell in cells)
-    per_line = 1 << max(0, ((width - 12) // (size + 1)).bit_length() - 1)
+    per_line = 1 << max(0, ((WIDTH - 12) // (size + 1)).bit_length() - 1)
     per_line = min(per_line, 32)
     lines = [f"{name}:"]
     for first in range(0, 32, per_line):

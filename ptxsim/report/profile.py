@@ -21,23 +21,19 @@ MOST_LINES = 12
 MOST_UNKNOWN = 6  # instructions that are named
 
 
-def profile_text(result: FileRun, paint: Paint = plain, width: int = WIDTH) -> str:
+def profile_text(result: FileRun, paint: Paint = plain) -> str:
     """The report of a profiled run; empty where the file did not run."""
     if result.run is None or result.run.cycles is None:
         return ""
     cycles = result.run.cycles
-    parts = [
-        paint("strong", headline(cycles)),
-        "\n".join(facts(cycles)),
-        stall_table(cycles, paint, width, result.source),
-    ]
+    parts = [paint("strong", headline(cycles)), "\n".join(facts(cycles)), stall_table(cycles, paint, result.source)]
     if cycles.suggestions:
-        parts.append("\n".join(_hint(hint, width) for hint in cycles.suggestions))
+        parts.append("\n".join(_hint(hint) for hint in cycles.suggestions))
     return "\n\n".join(part for part in parts if part)
 
 
-def _hint(text: str, width: int) -> str:
-    first, *more = wrap(text, width - 6, "")
+def _hint(text: str) -> str:
+    first, *more = wrap(text, WIDTH - 6, "")
     return "\n".join([f"help: {first}", *(" " * 6 + line for line in more)])
 
 
@@ -95,13 +91,13 @@ def _waves(cycles: Cycles) -> str:
     )
 
 
-def stall_table(cycles: Cycles, paint: Paint, width: int, source: Source | None = None) -> str:
+def stall_table(cycles: Cycles, paint: Paint, source: Source | None) -> str:
     """Why warps wait: totals, then the lines where they wait longest. source: knows the lines of CUDA or Python."""
     total = sum(cycles.stalls.values())
     if not total:
         return ""
     reasons = [f"{name} {value / total:.0%}" for name, value in cycles.stalls.items() if value >= 0.01 * total]
-    first, *more = wrap(", ".join(reasons), width - 12, "")
+    first, *more = wrap(", ".join(reasons), WIDTH - 12, "")
     lines = [f"stalls      {first}", *(" " * 12 + line for line in more)]
     lines += ["", paint("strong", f" {'line':>5}  {'instruction':<44}  {'issued':>8}  {'share':>6}  waits for")]
     for row in cycles.lines[:MOST_LINES]:
@@ -111,7 +107,7 @@ def stall_table(cycles: Cycles, paint: Paint, width: int, source: Source | None 
             f" {row.line:>5}  {_short(row.instruction):<44}  {row.issued:>8}  {row.waited / total:>6.1%}  {_why(row)}"
         )
         if (written := written_at(source, row.line)) is not None:
-            lines.append(f"        {written}"[:width])
+            lines.append(f"        {written}"[:WIDTH])
     return "\n".join(lines)
 
 

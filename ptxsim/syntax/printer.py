@@ -134,9 +134,9 @@ def _print_location(arguments: tuple[str, ...]) -> str:
 # ---- statements -----------------------------------------------------------------------------------------------------
 
 
-def statement_lines(statement: Statement, indent: str = "") -> Iterator[str]:
+def statement_lines(statement: Statement) -> Iterator[str]:
     """Lines of a statement, or of a whole scope, as PTX. A stack instead of recursion: scopes may be nested deeply."""
-    stack: list[tuple[str, Iterator[Statement]]] = [(indent, iter([statement]))]
+    stack: list[tuple[str, Iterator[Statement]]] = [("", iter([statement]))]
     while stack:
         indent, statements = stack[-1]
         for one in statements:

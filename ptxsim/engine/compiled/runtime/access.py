@@ -173,12 +173,12 @@ class AccessHelper:
 
     def _arena(self) -> None:
         self._cached("miss")
-        self._missed("miss")
+        self._missed()
 
-    def _missed(self, label: str) -> None:
+    def _missed(self) -> None:
         """Look every lane up in the table; then use whole addresses."""
         e = self.e
-        e.label(label)
+        e.label("miss")
         room = e.stack_slot("<32 x i64>")
         e.line(f"  store <32 x i64> %address, ptr {room}, align 64")
         name = f"{self.prefix}look_up"
@@ -192,7 +192,7 @@ class AccessHelper:
         self._declare("declare i32 @llvm.cttz.i32(i32, i1)")
         first = e.let(f"extractelement <32 x i64> %address, i32 {e.let(f'and i32 {lane}, 31')}")
         arena = e.let(f"inttoptr i64 {e.field('%context', CONTEXT['arena'], 'i64')} to ptr")
-        self._move(arena, self.address, self._space(first), label)
+        self._move(arena, self.address, self._space(first), "miss")
 
     def _generic(self) -> None:
         e = self.e
@@ -208,7 +208,7 @@ class AccessHelper:
             go(f"window.{name}")
             e.label(f"not.{name}")
         e.line("  br label %miss")
-        self._missed("miss")
+        self._missed()
 
     # ---- moving the bytes ----
 
