@@ -116,6 +116,9 @@ class OvertakenChecker(Observer):
         if event == Event.LOAD and site in self.data:
             for lane in lanes:
                 mine = self.begun.setdefault((cta, warp, lane), {})
+                if addresses[lane] not in mine:  # what it has looked for elsewhere has come
+                    before = [place for place, look in mine.items() if look.site == site]
+                    self.looks.update((place, mine.pop(place)) for place in before)
                 mine[addresses[lane]] = Look(cta, warp, lane, self.now, site)
         if event not in _WRITES:
             return

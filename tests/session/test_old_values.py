@@ -82,7 +82,7 @@ def test_who_may_find_what_was_there_before(before, store, load, after, may_be_o
     data = loads_of_data(program)[0]
     assert (data in knowledge.early_loads, out) == (may_be_old, 5)
     found = []
-    for late in late_runs(program, knowledge, False):
+    for late in late_runs(program, knowledge.early_loads | knowledge.early_stores, False):
         assert late.knowledge is not None
         _, _, out = known(text, late, late.knowledge)
         found += [out] if late.met else []

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ptxsim.engine.analysis.control_flow import leads
+from ptxsim.engine.analysis.def_use import def_use
 from ptxsim.engine.analysis.forward_progress import polls
 from ptxsim.engine.program.operand import Address
 from ptxsim.engine.program.operation import Op, Program, fact
-from ptxsim.isa.facts import Access, AccessKind, Mechanism, Role, Synchronisation
+from ptxsim.isa.facts import Access, AccessKind, Control, Mechanism, Role, Synchronisation
 
 _OWN = ("local", "param", "const")  # spaces in which no thread meets another one
 
@@ -48,6 +49,29 @@ def looks_again(program: Program) -> bool:
     of them sees the end of the phase is luck, and with seed 0 it is the first."""
     waits = [op for op in program.ops if op.synchronises == _WAIT]
     return len({_place(op) for op in waits}) < len(waits) and any(_looks_after(program, op) for op in waits)
+
+
+@fact
+def goes_on_early(program: Program) -> bool:
+    """Whether not the result of a wait for an mbarrier alone decides that a lane goes on: some may do so though the look has given up (the first lane waits, and
+    nothing keeps the others). With seed 0 no look gives up."""
+    waits = [op.site for op in program.ops if op.synchronises == _WAIT]
+    if not waits:
+        return False
+    flow = def_use(program)
+    rest = [slot for site in waits for slot in flow.writes[site]]
+    seen = set(rest)
+    while rest:
+        for site in flow.readers[rest.pop()]:
+            op = program.ops[site]
+            if op.control is Control.BRANCH:
+                continue
+            if len(set(flow.reads[site])) > 1 or op.accesses or op.call is not None:
+                return True
+            new = set(flow.writes[site]) - seen
+            seen |= new
+            rest += new
+    return False
 
 
 _WAIT = Synchronisation(Mechanism.MBARRIER, Role.WAIT)

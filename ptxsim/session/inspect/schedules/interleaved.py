@@ -3,7 +3,7 @@
 With seed 0 a CTA runs for as long as it can, so that no reader ever comes in the middle of a writer's work, and no task is stolen: a
 missing order does not show. Other seeds show it by chance; and the first warp that comes to a block is held there while the others go
 on, which may undo what it has decided by what it saw before. Nor does a look at an mbarrier give up with seed 0, so that a second one is
-never needed (looks_again): on some seeds nearly all do.
+never needed (looks_again), and no lane goes on before the end of the phase (goes_on_early): on some seeds nearly all do.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import product
 
 from ptxsim.checks.echoes import without_echoes
 from ptxsim.diagnostic import DOUBTFUL, Finding
-from ptxsim.engine.analysis.communication import looks_again, meeting_blocks, warps_tell
+from ptxsim.engine.analysis.communication import goes_on_early, looks_again, meeting_blocks, warps_tell
 from ptxsim.engine.analysis.parted_blocks import new_blocks, parted
 from ptxsim.engine.analysis.reordering import exchanged, exchanges
 from ptxsim.engine.held import Held
@@ -37,7 +37,7 @@ SEEDS = range(1, 9)
 # In which a warp is held: the seed, and whether the last CTA comes in first; what others may do meanwhile, besides as much as all did on the
 # first.
 ORDERS, PATIENCE = ((0, False), (1, False), (0, True)), 300
-LATE = ORDERS[1:2]  # in which what others have written is seen late: with a seed CTAs take turns
+LATE = ((1, False), (2, False))  # in which what others have written is seen late: with a seed CTAs take turns
 # The same of accesses that come the other way round: how many turns one warp is ahead, and what others may do while it stands still.
 LEADS, APART, APART_SEEDS = (0, 6, 12, 3, 9, 18, 24, 36), (16, 8, 64, 32), range(1, 17)
 FEW = 5  # of them for pairs that begin with an atomic, or acquire: many a lock that is right does
@@ -63,7 +63,7 @@ def is_worth_it(launch: Launch, first: Machine, findings: Sequence[Finding]) -> 
 def has_others(program: Program, seed: int | None, first: Machine | Run) -> bool:
     """Whether a launch may go on otherwise on other schedules, and is small."""
     is_small = first.stopped_at is None and first.warp_instructions <= MOST
-    return not seed and is_small and (warps_tell(program) or looks_again(program))
+    return not seed and is_small and any(each(program) for each in (warps_tell, looks_again, goes_on_early))
 
 
 def longest(steps: int) -> int:
@@ -160,13 +160,14 @@ def _exchanged(program: Program, steps: int) -> Iterator[Schedule]:
 
 def _late(program: Program) -> Iterator[Schedule]:
     """What others have written is seen late; first of all runs one that says what may be."""
-    apart = parted(program)
+    apart, tried = parted(program), set[int]()
     for seed, from_last in LATE if any(late_sites(apart)) else ():
         found = Knowledge(apart)
         yield Schedule(seed, Late(-1, from_last, 0), observers=(found,), is_parted=True, is_judged=False)
-        for late in late_runs(apart, found, from_last):
+        for late in late_runs(apart, (found.early_loads | found.early_stores) - tried, from_last):
             assert late.knowledge is not None
             yield SeenLate(seed, late, observers=(late.knowledge,), is_parted=True)
+        tried |= found.early_loads | found.early_stores  # who comes first decides what is late: others are on the next
 
 
 def _wrong(launch: Launch, machine: Machine, findings: list[Finding]) -> list[Finding]:

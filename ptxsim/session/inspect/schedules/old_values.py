@@ -4,7 +4,7 @@ nothing on (schedules.known_writes)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field, replace
 
 from ptxsim.diagnostic import Finding, Label
@@ -130,14 +130,15 @@ class Late(Held):
                 know.met = site, first.site
 
 
-def late_runs(program: Program, found: Knowledge, from_last: bool) -> Iterator[Late]:
-    """The runs that may show something, by what one without has found. from_last: CTAs come in from the last one on."""
+def late_runs(program: Program, early: Set[int], from_last: bool) -> Iterator[Late]:
+    """The runs that may show something. early: accesses that might come before what they have met, as one without has found; from_last: CTAs come in from
+    the last one on."""
     all_blocks, stores = late_sites(program)
-    blocks = [each for each in all_blocks if any(op.site in found.early_loads for op in program.blocks[each])]
+    blocks = [each for each in all_blocks if any(op.site in early for op in program.blocks[each])]
     for block in blocks:
         yield Late(block, from_last, 0, knowledge=Knowledge(program))
     for store in stores:
-        if store in found.early_stores:
+        if store in early:
             yield Late(-1, from_last, 0, knowledge=Knowledge(program), store=store)
     for block in blocks:
         yield Late(block, from_last, 0, knowledge=Knowledge(program), often=True)
