@@ -11,8 +11,8 @@ from ptxsim.engine.access import read
 from ptxsim.engine.analysis.def_use import slots_of
 from ptxsim.engine.builtin import BUILTINS
 from ptxsim.engine.call_arguments import fetch, mixed, place
+from ptxsim.engine.decoding.linkage import ONE_FILE
 from ptxsim.engine.program.call_paths import call_paths
-from ptxsim.engine.program.linkage import ONE_FILE
 from ptxsim.engine.program.operation import FunctionCode, Op, Program
 from ptxsim.isa.facts import WAIT_FOR_ALL, WAITS, Control, Mechanism, Role, Synchronisation
 from ptxsim.lanes import mask_word

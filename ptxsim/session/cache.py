@@ -21,12 +21,12 @@ from msgspec.structs import replace
 
 from ptxsim import instructions
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.program.bodies import Bodies
-from ptxsim.engine.program.decode import Decoder
-from ptxsim.engine.program.linkage import Linkage
+from ptxsim.engine.decoding.bodies import Bodies
+from ptxsim.engine.decoding.decode import Decoder
+from ptxsim.engine.decoding.linkage import Linkage
+from ptxsim.engine.decoding.written import blocks_of, rows_of
 from ptxsim.engine.program.operand import Constant, SharedAddress
 from ptxsim.engine.program.operation import CallSite, Op, Program
-from ptxsim.engine.program.written import blocks_of, rows_of
 from ptxsim.isa import header, module_rules
 from ptxsim.isa.bind import Binder
 from ptxsim.machine.memory import FIRST
@@ -49,7 +49,7 @@ PLAIN = {  # what a file may hold besides Python's own simple values
     "ptxsim.engine.program.operand": {"Register", "Constant", "Special", "StackAddress", "SharedAddress"}
     | {"Address", "Vector", "Literal"},
     "ptxsim.engine.program.operation": {"FunctionCode", "Passed", "CallSite"},
-    "ptxsim.engine.program.linkage": {"Linkage", "SymbolPlace"},
+    "ptxsim.engine.decoding.linkage": {"Linkage", "SymbolPlace"},
     "ptxsim.types": {"Target"},
     "ptxsim.diagnostic": {"Finding", "Label"},
     "builtins": {"range", "set", "frozenset"},
@@ -97,7 +97,7 @@ class Known:
     ) -> Decoded:
         """The kernel `name`; `legal` says which instructions there are, `target` which machine runs them.
 
-        base, inner_base: where variables begin, as in `engine.program.linkage.link`.
+        base, inner_base: where variables begin, as in `engine.decoding.linkage.link`.
         """
         key = name, target, base, inner_base
         found = self.programs.get(key)

@@ -15,9 +15,9 @@ import numpy as np
 from ptxsim.demangle import local_name
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.analysis.special_registers import uses_reserved_shared
+from ptxsim.engine.decoding.linkage import initialize, place_variables
 from ptxsim.engine.grid import Grid, Hook
 from ptxsim.engine.interpreter import Interpreter, NotModeled, Watch
-from ptxsim.engine.program.linkage import initialize, place_variables
 from ptxsim.engine.program.operation import Program
 from ptxsim.engine.turns import Engine, Limits, Stopped
 from ptxsim.machine.barriers.mbarrier_end import settle

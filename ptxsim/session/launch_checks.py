@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.program.frames import MOST_LOCAL
+from ptxsim.engine.decoding.frames import MOST_LOCAL
 from ptxsim.machine.state import Shape, max_shared_bytes, shared_start
 from ptxsim.source import Source
 from ptxsim.spelling import did_you_mean

@@ -12,9 +12,9 @@ import numpy as np
 
 from ptxsim import lanes
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.program.bodies import Bodies
-from ptxsim.engine.program.decode import Decoder
-from ptxsim.engine.program.linkage import initial_bytes
+from ptxsim.engine.decoding.bodies import Bodies
+from ptxsim.engine.decoding.decode import Decoder
+from ptxsim.engine.decoding.linkage import initial_bytes
 from ptxsim.engine.program.operation import Program
 from ptxsim.given import a_text
 from ptxsim.isa import header

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxsim.engine.program.linkage import (
+from ptxsim.engine.decoding.linkage import (
     SymbolPlace,
     function_addresses,
     initialize,

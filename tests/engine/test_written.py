@@ -8,9 +8,9 @@ import pytest
 
 from ptxsim.diagnostic import PtxError
 from ptxsim.engine.analysis.reordering import exchanged, exchanges
+from ptxsim.engine.decoding.written import blocks_of, rows_of
 from ptxsim.engine.program.identity import program_text
 from ptxsim.engine.program.operation import Program
-from ptxsim.engine.program.written import blocks_of, rows_of
 from ptxsim.isa import registry
 from ptxsim.session import cache
 from ptxsim.session.module import Module

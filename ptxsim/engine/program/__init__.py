@@ -1,1 +1,1 @@
-"""Kernels decoded for execution: operations with resolved operands, where variables lie, and a program's identity."""
+"""Kernels decoded for execution: operations with resolved operands, in blocks; calls, and a program's identity."""

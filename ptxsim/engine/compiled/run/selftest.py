@@ -62,9 +62,9 @@ loop:
 
 def outcome(make_engine: Callable[[Program, Machine], Engine]) -> tuple[bytes, int]:
     """Memory after the test kernel, and the count of warp instructions."""
+    from ptxsim.engine.decoding.bodies import Bodies
+    from ptxsim.engine.decoding.decode import Decoder
     from ptxsim.engine.grid import Grid
-    from ptxsim.engine.program.bodies import Bodies
-    from ptxsim.engine.program.decode import Decoder
     from ptxsim.engine.turns import Limits
     from ptxsim.isa.bind import Binder
     from ptxsim.machine.memory import PARAMETERS, GlobalMemory

@@ -9,13 +9,13 @@ from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.engine.analysis.ptxas.copies import put_copies
 from ptxsim.engine.analysis.ptxas.fma_contraction import contract
 from ptxsim.engine.analysis.ptxas.late_copies import LateCopies
-from ptxsim.engine.program.bodies import Bodies
-from ptxsim.engine.program.frames import frame_of, measure_stack
-from ptxsim.engine.program.function_names import FunctionNames
-from ptxsim.engine.program.linkage import SymbolPlace, function_addresses, link
+from ptxsim.engine.decoding.bodies import Bodies
+from ptxsim.engine.decoding.frames import frame_of, measure_stack
+from ptxsim.engine.decoding.function_names import FunctionNames
+from ptxsim.engine.decoding.linkage import SymbolPlace, function_addresses, link
+from ptxsim.engine.decoding.resolve import Resolver
 from ptxsim.engine.program.operand import Address, Operand, Register, StackAddress
 from ptxsim.engine.program.operation import CallSite, FunctionCode, Op, Passed, Program
-from ptxsim.engine.program.resolve import Resolver
 from ptxsim.isa import declaration
 from ptxsim.isa.bind import Binder, Bound
 from ptxsim.isa.facts import Control

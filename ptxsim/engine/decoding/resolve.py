@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.engine.program.function_names import FunctionNames
-from ptxsim.engine.program.linkage import ONE_FILE, SymbolPlace
+from ptxsim.engine.decoding.function_names import FunctionNames
+from ptxsim.engine.decoding.linkage import ONE_FILE, SymbolPlace
 from ptxsim.engine.program.operand import (
     Address,
     Constant,
