@@ -69,7 +69,7 @@ def atomic(
     event = Event.CAS if op == "cas" else Event.ATOMIC
     old = m.atomic(
         space, a, type, update(op, type), operands, resolve_count("vec", {"vec": vec}), event, FLAG_STRONG,
-        update(op, type, flushing=False),
+        update(op, type, in_global=False),
     )  # fmt: skip
     return old if vec else old[0]
 
@@ -78,20 +78,20 @@ def reduction(m: Port, a: LaneValue, b: LaneValue, *, op: Word, space: Word, vec
     """atom without the old value."""
     m.atomic(
         space, a, type, update(op, type), [b], resolve_count("vec", {"vec": vec}), Event.REDUCE, FLAG_STRONG,
-        update(op, type, flushing=False),
+        update(op, type, in_global=False),
     )  # fmt: skip
 
 
 def atomic_unflushed(m: Port, a: LaneValue, b: LaneValue, *, space: Word, vec: Word, type: ScalarType) -> LaneValue:
     """Addition of f32 that keeps subnormal numbers, in whatever memory."""
-    add = update("add", type, flushing=False)
+    add = update("add", type, in_global=False)
     count = resolve_count("vec", {"vec": vec})
     old = m.atomic(space, a, type, add, [b], count, Event.ATOMIC, FLAG_STRONG, add)
     return old if vec else old[0]
 
 
 def reduction_unflushed(m: Port, a: LaneValue, b: LaneValue, *, space: Word, vec: Word, type: ScalarType) -> None:
-    add = update("add", type, flushing=False)
+    add = update("add", type, in_global=False)
     m.atomic(space, a, type, add, [b], resolve_count("vec", {"vec": vec}), Event.REDUCE, FLAG_STRONG, add)
 
 

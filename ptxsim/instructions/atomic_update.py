@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxsim import lanes
 from ptxsim.lanes import LaneValue, Operation
-from ptxsim.numerics import scalar
+from ptxsim.numerics import scalar, scalar64
 from ptxsim.types import TYPES, ScalarType
 
 F32 = TYPES["f32"]
@@ -55,7 +55,14 @@ def add_single_flushing(old: LaneValue, b: LaneValue) -> LaneValue:
 
 
 def add_double(old: LaneValue, b: LaneValue) -> LaneValue:
-    return scalar.canonical(old + b, TYPES["f64"])
+    """f64 in shared memory: an ordinary sum, whose NaN are quiet."""
+    return scalar64.propagate(old + b, old, b)
+
+
+def add_double_in_global(old: LaneValue, b: LaneValue) -> LaneValue:
+    """f64 in global memory: a NaN stays as it is, the operand's before the old one (measured on sm_90)."""
+    found, of_nan = scalar.canonical(old + b, TYPES["f64"]), lanes.where(b != b, b, old)
+    return lanes.where((old != old) | (b != b), of_nan, found)
 
 
 def add_half(t: ScalarType) -> Operation:
@@ -100,8 +107,8 @@ BITWISE: dict[str, Operation] = {"and": bitwise_and, "or": bitwise_or, "xor": bi
 COUNTING: dict[str, Operation] = {"inc": increment, "dec": decrement, "exch": exchange, "cas": compare_and_swap}
 
 
-def update(op: str, t: ScalarType, flushing: bool = True) -> Operation:
-    """The update of an operation on a type; `flushing` is what global memory does with f32 sums."""
+def update(op: str, t: ScalarType, in_global: bool = True) -> Operation:
+    """The update of an operation on a type; global memory has sums of its own."""
     found = BITWISE.get(op) or COUNTING.get(op)
     if found:
         return found
@@ -109,9 +116,9 @@ def update(op: str, t: ScalarType, flushing: bool = True) -> Operation:
         integers: dict[str, Operation] = {"add": add_integer, "min": lanes.minimum, "max": lanes.maximum}
         return integers[op]
     if t.name == "f32":
-        return add_single_flushing if flushing else add_single
+        return add_single_flushing if in_global else add_single
     if t.name == "f64":
-        return add_double
+        return add_double_in_global if in_global else add_double
     element = TYPES[t.element] if t.element else t
     function = add_half(element) if op == "add" else pick(element, op == "max")
     return per_half(function, t) if t.element else function

@@ -113,13 +113,29 @@ def test_packed_halves_are_two_halves(old, b):
 
 def test_single_sums_flush_in_global_memory_only():
     tiny = 0x00400000
-    assert apply("add", "f32", tiny, 0, flushing=False) == tiny
+    assert apply("add", "f32", tiny, 0, in_global=False) == tiny
     assert apply("add", "f32", tiny, 0) == 0
     assert apply("add", "f32", tiny | 1 << 31, 1 << 31) == 1 << 31
     normal = 0x00800001  # its difference from the least normal number is subnormal
-    assert apply("add", "f32", normal, 0x80800000, flushing=False) == 1
+    assert apply("add", "f32", normal, 0x80800000, in_global=False) == 1
     assert apply("add", "f32", normal, 0x80800000) == 0
     assert apply("add", "f32", 0x7F800000, 0xFF800000) == 0x7FFFFFFF
+
+
+# Old words and operands of f64 sums with NaN, and what an H200 left of them in shared and in global memory.
+NAN_SUMS = (
+    (0x7FF0000000000001, 0x3FF0000000000000, 0x7FF8000000000001, 0x7FF0000000000001),
+    (0x3FF0000000000000, 0xFFF4000000001234, 0xFFFC000000001234, 0xFFF4000000001234),
+    (0x7FFFFFFFFFFFFFFF, 0x7FF0000000000001, 0x7FFFFFFFFFFFFFFF, 0x7FF0000000000001),
+    (0xFFF4000000001234, 0x7FF8000000000000, 0xFFFC000000001234, 0x7FF8000000000000),
+    (0xFFF0000000000000, 0x7FF0000000000000, 0xFFF8000000000000, 0xFFF8000000000000),
+)
+
+
+@pytest.mark.parametrize(("old", "b", "in_shared", "in_global"), NAN_SUMS)
+def test_double_sums_keep_a_nan_that_is_quiet_in_shared_memory_alone(old, b, in_shared, in_global):
+    assert apply("add", "f64", old, b, in_global=False) == in_shared
+    assert apply("add", "f64", old, b) == in_global
 
 
 @given(WORD32, WORD32)
@@ -127,4 +143,4 @@ def test_single_sums(old, b):
     with np.errstate(all="ignore"):
         expected = one(old, "f32") + one(b, "f32")
     word = 0x7FFFFFFF if np.isnan(expected[0]) else int(expected.view(np.uint32)[0])
-    assert apply("add", "f32", old, b, flushing=False) == word
+    assert apply("add", "f32", old, b, in_global=False) == word
