@@ -106,6 +106,8 @@ class ProxyChecker(Observer):
         """A CTA is over: bulk stores whose reads were never waited for."""
         shadow = self.shadows.pop(cta)
         self.unused.append(shadow)
+        if not shadow.lines["reading"].any() and not shadow.reading.any():
+            return
         lines = shadow.lines[shadow.lines["reading"] != 0]
         chunks = np.ascontiguousarray(lines["reading"]).view(np.uint8).reshape(lines["read_site"].shape)
         read = lines["read_site"][chunks > 0], shadow.read_site[shadow.reading > 0]
