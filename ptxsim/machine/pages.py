@@ -20,7 +20,7 @@ _FAR, _END, _STEP = 0x1100_0000_0000, 0x1E00_0000_0000, 1 << 21
 _next = _FAR
 _PAGEMAP = "/proc/self/pagemap"  # what Linux says about the pages of this process
 _FEW = 1 << 18  # bytes that are cleared without a look at which pages are there
-_PIECE = 1 << 16  # bytes that are copied together
+_PIECE = 1 << 20  # bytes that are copied together
 _SWAPPED = 62  # bits of its entries from which on they say that there is a page: in the swap, in memory
 
 
