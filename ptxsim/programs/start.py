@@ -32,7 +32,7 @@ def command(program: str, arguments: Sequence[str], wanted: Wanted, *, cuda_is_c
     if program.endswith(".py") or program == "-m":
         if program != "-m" and not os.path.exists(program):
             raise _problem(f"there is no file {program}")
-        variables |= _for_libraries()
+        variables |= _for_python(cuda_is_cpu)
         # Runs what follows as Python would.
         through = ["-m", "ptxsim.triton"] if cuda_is_cpu else []
         return Command([sys.executable, *through, program, *arguments], variables)
@@ -44,8 +44,15 @@ def command(program: str, arguments: Sequence[str], wanted: Wanted, *, cuda_is_c
     if path is None:
         what = "cannot be executed" if os.path.exists(program) else "is no file or command"
         raise _problem(f"{program} {what}", "give a Python file (.py), -m and a module, or an executable")
-    variables |= _for_libraries() if _is_python(path) else _libraries(path)
+    variables |= _for_python(cuda_is_cpu) if _is_python(path) else _libraries(path)
     return Command([path, *arguments], variables)
+
+
+def _for_python(cuda_is_cpu: bool) -> dict[str, str]:
+    """What Python programs need, and the processes that they start."""
+    folder = str(Path(__file__).parents[1] / "triton" / "startup")
+    paths = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**_for_libraries(), **({"PYTHONPATH": paths} if cuda_is_cpu else {})}
 
 
 def _for_libraries() -> Mapping[str, str]:

@@ -257,8 +257,9 @@ def output_dict(array: np.ndarray) -> dict[str, Any]:
     return {"shape": list(array.shape), "type": str(array.dtype), "sha256": hashlib.sha256(data.tobytes()).hexdigest()}
 
 
-class KernelError(Exception):
-    """A launch with error-level findings. Has `.run`."""
+class KernelError(RuntimeError):
+    """A launch with error-level findings. Has `.run`, but where another process has raised it. Programs expect a RuntimeError, as torch
+    raises one."""
 
     __module__ = "ptxsim"  # by which people know it
 
@@ -266,3 +267,11 @@ class KernelError(Exception):
         self.run = run
         errors = [f for f in run.findings if f.level == "error"]
         super().__init__("\n".join(one_line(f) for f in errors))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KernelError._of, self.args
+
+    @classmethod
+    def _of(cls, text: str) -> KernelError:
+        """One of another process: a launch stays where it was."""
+        return cls.__new__(cls, text)

@@ -7,6 +7,7 @@ answered for the simulated GPU.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -105,6 +106,25 @@ class Generator(torch.Generator):  # type: ignore[misc]  # as above
         return super().__new__(cls, _mapped(_numbered(device)))
 
 
+def _storage(make: Callable[..., Any]) -> Callable[..., Any]:
+    """The making of an untyped storage."""
+
+    def __new__(cls: Any, *given: Any, device: Any = None, **more: Any) -> Any:
+        return make(cls, *given, **({} if device is None else {"device": _mapped(_numbered(device))}), **more)
+
+    return __new__
+
+
+def _under_the_mode(begin: Callable[[Any], None]) -> Callable[[Any], None]:
+    """The beginning of a thread: modes of torch's are a thread's own."""
+
+    def _bootstrap_inner(self: Any) -> None:
+        with CudaIsCpu():
+            begin(self)
+
+    return _bootstrap_inner
+
+
 def _autocast(begin: Callable[..., None]) -> Callable[..., None]:
     """The beginning of an autocast: CUDA's are the CPU's, with CUDA's type where the program names none."""
 
@@ -122,6 +142,7 @@ def apply() -> None:
     # Modes of torch's own come after this one.
     torch.set_default_device = lambda device: default(_mapped(_numbered(device)))
     torch.Generator = Generator
+    torch.UntypedStorage.__new__ = _storage(torch.UntypedStorage.__new__)
     torch.autocast.__init__ = _autocast(torch.autocast.__init__)
     # Operators of programs ask whether they are under an autocast, which is the CPU's.
     enabled, kind = torch.is_autocast_enabled, torch.get_autocast_dtype
@@ -141,4 +162,5 @@ def apply() -> None:
     operators.apply()
     products.apply()
     profilers.apply()
+    threading.Thread._bootstrap_inner = _under_the_mode(threading.Thread._bootstrap_inner)  # type: ignore[attr-defined]
     CudaIsCpu().__enter__()

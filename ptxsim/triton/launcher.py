@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -33,6 +34,7 @@ FLOATS = {"fp16": "<e", "fp32": "<f", "f32": "<f", "fp64": "<d"}
 # Element types of tensor maps as Triton's compiler numbers them (tensormap.replace) to those of the CUDA driver.
 TO_DRIVER = {8: 10, 9: 8, 10: 9}
 TF32 = 11
+_ONE_AT_A_TIME = threading.RLock()  # threads of a program launch on one device
 
 
 class Launcher:
@@ -57,10 +59,11 @@ class Launcher:
             enter(launch_metadata)
         if x * y * z:
             launch, before = partial(self._run, (x, y, z), stream, kernel, args), self.clock.now
-            if captured(launch, args, self._held):
-                self.clock.now = before  # a GPU has not run it yet
-            else:
-                launch()
+            with _ONE_AT_A_TIME:
+                if captured(launch, args, self._held):
+                    self.clock.now = before  # a GPU has not run it yet
+                else:
+                    launch()
         if exit is not None:
             exit(launch_metadata)
 
