@@ -134,6 +134,12 @@ class Figures:
     l2_line_alone: float = 1  # cycles of an SM's L2 port per line read, one SM alone
     l2_line_all: float = 1.65  # the same with all SMs reading
     l2_slices: float = 128  # of L2, each with a line at a time: fewer lines than these are read from fewer of them
+    # Where lanes choose lines each for itself, SMs come to L2's slices as chance has it: of at least so many lines to all of them alike, of fewer ever more
+    # slowly, by that exponent, up to so many times. Cycles of that which wait before a slice without holding anybody up.
+    l2_scattered: float = 1530
+    l2_scattered_exponent: float = 0.65
+    l2_scattered_most: float = 4.6
+    l2_scattered_queue: float = 150
     l2_line_most: float = 22  # cycles per line read with all SMs reading the same few
     store_sector: float = 1.0  # cycles per sector written and SM; one SM alone
     store_sector_all: float = 1.76  # the same with all SMs writing

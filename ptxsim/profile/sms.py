@@ -12,11 +12,11 @@ from ptxsim.engine.program.operation import Program
 from ptxsim.profile.figures import Figures
 from ptxsim.profile.model.contention import retries
 from ptxsim.profile.model.encode import Code, parameters
-from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, DETOUR
+from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, DETOUR, MOST_WARPS
 from ptxsim.profile.model.sharing import atomic_rate, copied_first, places_of, reads, reduction_rate
 from ptxsim.profile.model.spins import awaited, last_turns, spin_loops
 from ptxsim.profile.model.trace import Trace
-from ptxsim.profile.replay.entries import MOST_WARPS, for_replay, in_order, warps_of
+from ptxsim.profile.replay.entries import for_replay, in_order, warps_of
 
 if TYPE_CHECKING:
     from ptxsim.profile.replay.state import Machine
@@ -68,7 +68,7 @@ class Sms:
             return 0
         order = np.lexsort((np.arange(len(entries)), entries["warp"], entries["cta"]))
         kept = last_turns(entries.take(order), loops)
-        entries["awaits"], entries["sets"] = awaited(entries, order, kept, self.program)
+        entries["awaits"], entries["sets"] = awaited(entries, order, kept, self.program, self.trace.looks)
         return int(entries["sets"].max(initial=0))
 
     def replay_one(self, sm: int) -> tuple[float, Machine]:
@@ -162,5 +162,5 @@ class Sms:
             figures, busy_sms, self._at_work(), l1_bytes, self.cold,
             atomic_rate(figures, trace.entries.take(np.flatnonzero(trace.codes == ATOMIC)), trace.lines),
             read.sms, -(-self.threads // 32), read.lines, few, copied_first(trace, figures), read.first,
-            reduction_rate(figures, trace.reduced, trace.modulus),
+            reduction_rate(figures, trace.reduced, trace.modulus), read.scattered,
         )  # fmt: skip

@@ -71,3 +71,17 @@ def test_ctas_wait_for_the_writes_of_others():
         for ctas in (2, 8)
     )
     assert 6 * 500 < many - few < 6 * 2000
+
+
+@pytest.mark.parametrize("first, second", [("0", "1"), ("1", "0")])
+def test_lanes_that_look_at_different_words_wait_for_the_one_that_comes_last(first, second):
+    """CTAs in a chain, each with a lane that waits for the CTA before and one that waits for the first CTA: whichever of the two is the lower one."""
+    chain = f"""ld.param.u64 %d0, [place]; mov.u32 %r0, %ctaid.x; mov.u32 %r3, %tid.x; setp.gt.u32 %p2, %r3, 1; @%p2 bra over; mad.wide.u32 %d1, %r0, 128, %d0;
+        setp.eq.u32 %p1, %r0, 0; @%p1 bra over; setp.eq.u32 %p3, %r3, {first}; sub.u32 %r4, %r0, 1; selp.u32 %r4, 0, %r4, %p3; mad.wide.u32 %d2, %r4, 128, %d0;
+        again: ld.acquire.gpu.u32 %r1, [%d2]; setp.eq.u32 %p0, %r1, 0; @%p0 bra again;
+        over: bar.warp.sync -1; setp.ne.u32 %p3, %r3, {second}; @%p3 bra end; mad.wide.u32 %d1, %r0, 128, %d0; mov.u32 %r2, 1; st.release.gpu.u32 [%d1], %r2; end:"""
+    few, many = (
+        kernel(chain).launch(ctas, 32, [np.zeros(1024, np.uint32), 0], profile=True, checks="none").cycles
+        for ctas in (2, 8)
+    )
+    assert 6 * 500 < many - few < 6 * 2500

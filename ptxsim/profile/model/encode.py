@@ -173,13 +173,15 @@ def parameters(
     copied: float = 1.0,
     first_line: int = 0,
     reductions: float = 1 << 30,
+    scattered: float = 0,
 ) -> np.ndarray:
     """The figures, and what the replay needs beside them, by name, as an array of one row. `sms`: how many have work;
     `at_work`: how many share L2 and DRAM, in the mean over the time of the one that has most to do;
     `atomics`: operations per cycle that all of them get done; `readers`: SMs that read a line, on average; `warps`: of a CTA; `lines`: of
     global memory that the launch reads; `few`: L2 serves each of the SMs as fast as it takes; `copied`: the part of what bulk copies
     read that an SM has not read before; `first_line`: of those that are read, by address;
-    `reductions`: bytes per cycle that bulk reductions of all of them get done."""
+    `reductions`: bytes per cycle that bulk reductions of all of them get done; `scattered`: lines among which lanes of all of them choose, each in
+    an order of its own, 0: they do not."""
     part, started = at_work / figures.sms, sms / figures.sms
     replaced = figures.replacement_next + figures.replacement_warp * warps
     # What several SMs read leaves L2 once for those that ask at the same time.
@@ -188,6 +190,8 @@ def parameters(
     # Half of the lines are in the other half of L2, until one of this half's SMs has read them.
     read = 1 / (1 / read + figures.l2_crossing * (1 - 0.5**together) / together)
 
+    slower = (figures.l2_scattered / scattered) ** figures.l2_scattered_exponent if scattered else 1.0
+    slower = min(figures.l2_scattered_most, slower)
     later = started * figures.constant_near_sub * min(3, warps - 1)
 
     def share(alone: float, together: float) -> float:
@@ -205,6 +209,7 @@ def parameters(
             share(figures.l2_line_alone, figures.l2_line_all) * max(1.0, figures.l2_slices / lines),
             max(figures.l2_line_alone, figures.l2_line_most * part),
         ),
+        "l2_line_scattered": figures.l2_line_all * part * slower if slower > 1 else 0.0,
         "store_sector_now": figures.store_sector_all * part,
         "local_sector_now": figures.local_sector_all * part,
         "store_part_now": figures.store_part_all * part,

@@ -6,6 +6,8 @@ from __future__ import annotations
 from ptxsim.jit.body import record
 
 BLOCK, SHARED, LOAD, STORE, ATOMIC, CONST, ARRIVE, WAIT, BULK, LEAVE, MATCH, DETOUR, TENSOR, COMMIT, SEND = range(15)
+MOST_WARPS = 64  # of a CTA
+LOCAL_LINES = 1 << 51  # from here on, lines are of local memory: a word of all lanes each
 # Widths of an ARRIVE: that comes when a copy has landed; of a thread at an mbarrier of another CTA of the cluster.
 LATE, REMOTE = -1, -2
 ENTRY = record(

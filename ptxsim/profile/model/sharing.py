@@ -8,8 +8,12 @@ import numpy as np
 
 from ptxsim.profile.figures import Figures
 from ptxsim.profile.model.different import different
-from ptxsim.profile.model.entries import BULK, LOAD
+from ptxsim.profile.model.entries import BULK, LOAD, LOCAL_LINES, MOST_WARPS
 from ptxsim.profile.model.trace import Trace
+
+SCATTERED = 8  # lines of an access from which on lanes have chosen them
+MIXED = 0x9E3779B97F4A7C1  # spreads the bits of a line's number
+LOOKED_AT = 1 << 18  # such accesses, the first of a launch, that are compared
 
 
 class Reads(NamedTuple):
@@ -18,6 +22,7 @@ class Reads(NamedTuple):
     sms: float  # that read a line, on average over those that are read
     lines: int  # that are read; as many as need be where none is
     first: int  # of those that loads read, by address
+    scattered: float = 0.0  # lines among which lanes choose, each SM in an order of its own; 0: they do not
 
 
 def reads(trace: Trace, sms: int) -> Reads:
@@ -33,7 +38,27 @@ def reads(trace: Trace, sms: int) -> Reads:
     sm = repeated(trace.entries["cta"].take(loads) % sms // trace.modulus, counts)
     pairs = different(np.concatenate([lines * kept + sm, copied]))
     read = len(different(pairs // kept))
-    return Reads(1 + (len(pairs) / read - 1) * trace.modulus, read, first)
+    return Reads(1 + (len(pairs) / read - 1) * trace.modulus, read, first, _scattered(trace, loads[counts > SCATTERED]))
+
+
+def _scattered(trace: Trace, loads: np.ndarray) -> float:
+    """Lines that loads of many lines read, if CTAs do not all read the same ones one after the other: those come once for all that ask."""
+    rows = loads[:LOOKED_AT]
+    rows = rows[trace.lines.take(trace.entries["first"].take(rows)) >> 4 < LOCAL_LINES]
+    if not len(rows):
+        return 0.0
+    warp = trace.entries["cta"][rows].astype(np.int64) * MOST_WARPS + trace.entries["warp"][rows]
+    rows = rows[np.argsort(warp, kind="stable")]
+    warp = np.sort(warp)
+    first, counts = trace.entries["first"].take(rows), trace.entries["count"].take(rows)
+    turn = (np.arange(len(warp)) - np.searchsorted(warp, warp)) * MOST_WARPS + warp % MOST_WARPS
+    lines = trace.lines.take(places_of(first, counts))
+    which = np.add.reduceat(lines * MIXED >> 13, np.cumsum(counts) - counts)  # as good as a list of them
+    turns, kinds = len(different(turn)), len(np.unique(np.stack([turn, which], axis=1), axis=0))
+    own_order = 2 * (kinds - turns) > len(rows) - turns
+    read = len(different(lines >> 4))
+    by_cta = len(np.unique(np.stack([lines >> 4, np.repeat(warp // MOST_WARPS, counts)], axis=1), axis=0))
+    return float(read) if own_order and by_cta >= 2 * read else 0.0
 
 
 def lost_from_l2(trace: Trace, figures: Figures, share: float) -> float:

@@ -6,7 +6,7 @@ lets the warp go on when that has been made.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -92,8 +92,22 @@ def last_turns(entries: np.ndarray, loops: Loops) -> np.ndarray:
     return kept
 
 
+def look_sites(program: Program) -> list[int]:
+    """Accesses in spin loops."""
+    return [
+        op.site for _, body in spin_loops(program) for number in body for op in program.blocks[number] if op.accesses
+    ]
+
+
+class Looks(NamedTuple):
+    """Looks of lanes at different words: the entry of each, and the words of its lanes."""
+
+    rows: np.ndarray
+    words: np.ndarray
+
+
 def awaited(
-    entries: np.ndarray, order: np.ndarray, kept: np.ndarray, program: Program
+    entries: np.ndarray, order: np.ndarray, kept: np.ndarray, program: Program, several: Looks
 ) -> tuple[np.ndarray, np.ndarray]:
     """For entries in the order of the run: (which flag each waits for, which flag each sets), from 1 on, 0 for none.
 
@@ -101,21 +115,19 @@ def awaited(
     warp, before it and before another warp's look saw that write, if the warp has looked in vain before.
     """
     waits, sets = np.zeros(len(entries), np.int32), np.zeros(len(entries), np.int32)
-    sites = [
-        op.site for _, body in spin_loops(program) for number in body for op in program.blocks[number] if op.accesses
-    ]
     in_memory = np.isin(entries["code"], (LOAD, STORE, ATOMIC)) & (entries["count"] > 0)
-    looks = np.isin(entries["site"], sites) & in_memory
-    words = np.unique(entries["object"][looks])
+    looks = np.isin(entries["site"], look_sites(program)) & in_memory
+    words = np.unique(np.concatenate([entries["object"][looks], several.words.ravel()]))
     stays = np.zeros(len(entries), bool)
     stays[order[kept]] = True
     warps = entries["cta"].astype(np.int64) << 8 | entries["warp"]
+    rows = np.flatnonzero(in_memory & np.isin(entries["object"], words) & (looks | (entries["code"] != LOAD)))
+    objects = entries["object"].copy()
+    _latest(objects, rows, looks, stays, warps, entries["site"], several)
     flags = 0
     events: dict[int, list[int]] = {}
-    for i in np.flatnonzero(
-        in_memory & np.isin(entries["object"], words) & (looks | (entries["code"] != LOAD))
-    ).tolist():
-        events.setdefault(int(entries["object"][i]), []).append(i)
+    for i in rows.tolist():
+        events.setdefault(int(objects[i]), []).append(i)
     for there in events.values():
         writes: list[int] = []
         looked: dict[int, int] = {}  # by warp: writes before its last look
@@ -148,3 +160,37 @@ def awaited(
                     sets[writes[place]] = flags
                 waits[i] = sets[writes[place]]
     return waits, sets
+
+
+def _latest(
+    objects: np.ndarray,
+    rows: np.ndarray,
+    looks: np.ndarray,
+    stays: np.ndarray,
+    warps: np.ndarray,
+    sites: np.ndarray,
+    several: Looks,
+) -> None:
+    """Have a warp whose lanes look at different words wait for the one that comes last: that whose writer has waited for most others,
+    one after the other, before. In the run lanes may have seen theirs in any order."""
+    if not len(several.rows):
+        return
+    words_of = dict(zip(several.rows.tolist(), several.words.tolist()))
+    written: dict[
+        int, tuple[int, int]
+    ] = {}  # by word: how many waits there were one after the other before its last write, and which that is
+    waits: dict[int, int] = {}  # by warp
+    seen: dict[tuple[int, int], set[int]] = {}  # by warp and instruction: words of turns of a loop before the last one
+    for i in rows.tolist():
+        warp = int(warps[i])
+        if not looks[i]:
+            written[int(objects[i])] = waits.get(warp, 0) + 1, i
+            continue
+        there = seen.setdefault((warp, int(sites[i])), set())
+        there.update(words_of.get(i, (int(objects[i]),)))
+        if not stays[i]:
+            continue
+        if len(there) > 1:
+            objects[i] = max(there, key=lambda word: written.get(word, (0, 0)))
+        waits[warp] = max(waits.get(warp, 0), written.get(int(objects[i]), (0, 0))[0])
+        there.clear()

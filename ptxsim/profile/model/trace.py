@@ -9,7 +9,7 @@ import numpy as np
 
 from ptxsim.engine.analysis.ptxas.accesses import LOOPS, Assembled, assembled_accesses
 from ptxsim.engine.program.operation import Program
-from ptxsim.lanes import word_mask
+from ptxsim.lanes import LANES, word_mask
 from ptxsim.layout import banks
 from ptxsim.layout.wavefronts import AccessKind
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_CORE, FLAG_ISSUED, FLAG_READ, ODD_PHASE, Event, Observer, Space
@@ -49,7 +49,7 @@ from ptxsim.profile.model.entries import (
     WAIT,
 )
 from ptxsim.profile.model.sends import Sends, reduces
-from ptxsim.profile.model.spins import spin_loops
+from ptxsim.profile.model.spins import Looks, look_sites, spin_loops
 from ptxsim.profile.model.tensor_core import work_of
 
 KINDS = {
@@ -58,6 +58,7 @@ KINDS = {
 }  # fmt: skip
 KIND_OF_EVENT = np.full(256, -1)
 KIND_OF_EVENT[list(KINDS)] = list(KINDS.values())
+NO_LOOKS = Looks(np.zeros(0, np.int64), np.zeros((0, LANES), np.int64))
 MOST_BYTES = 400 * 2**20  # of traces; beyond, fewer SMs are kept
 
 
@@ -73,6 +74,7 @@ class Trace:
     copied: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     # The same of those that they change by bulk reductions.
     reduced: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    looks: Looks = NO_LOOKS
     # Of the entries, side by side: each look at them within the rows takes several times as long.
     codes: np.ndarray = field(init=False)
 
@@ -120,6 +122,8 @@ class Tracer(Observer):
         self.on_floats[[op.site for op in program.ops if op.accesses and is_float(op)]] = True
         self.past_l1 = np.zeros(len(program.ops) + 1, bool)
         self.past_l1[[op.site for op in program.ops if bypasses_l1(op)]] = True
+        self.looking = np.zeros(len(program.ops) + 1, bool)
+        self.looking[look_sites(program)] = True
         in_bulk = [op for op in program.ops if op.copies_in_bulk]
         self.bulk_sites = np.array([op.site for op in in_bulk], np.int64)
         self.reductions = np.array([op.site for op in in_bulk if reduces(op)], np.int64)
@@ -132,7 +136,8 @@ class Tracer(Observer):
         self.lines: list[np.ndarray] = []
         self.copied: list[np.ndarray] = []
         self.reduced: list[np.ndarray] = []
-        self.line_count = self.bytes = 0
+        self.looks: list[Looks] = []
+        self.count = self.line_count = self.bytes = 0
         self.replayed: int | None = (
             None  # the SM that will be, where that is known: of the others only the lines are kept
         )
@@ -156,6 +161,7 @@ class Tracer(Observer):
 
     def _keep(self, entries: np.ndarray) -> None:
         self.parts.append(entries)
+        self.count += len(entries)
         self.bytes += entries.nbytes
         if self.bytes > MOST_BYTES:
             self._thin()
@@ -185,7 +191,19 @@ class Tracer(Observer):
             loads = records["addresses"][work][:, : len(Load._fields)]
             entries["code"][work], entries["first"][work] = TENSOR, loads[:, -1]
             entries["cycles"][work], entries["width"][work] = work_of(self.figures, loads)
-        return entries.take(np.flatnonzero(entries["code"] >= 0))
+        kept = entries["code"] >= 0
+        self._note_looks(
+            records, np.cumsum(kept) - 1, np.flatnonzero(kept & self.looking[records["site"]] & outer(records))
+        )
+        return entries.take(np.flatnonzero(kept))
+
+    def _note_looks(self, records: np.ndarray, places: np.ndarray, rows: np.ndarray) -> None:
+        """Note which words lanes look at, of looks in spin loops, where those are several."""
+        lanes, first = word_mask(records["mask"][rows]), lowest(records["mask"][rows])
+        words = records["addresses"][rows].astype(np.int64)
+        words = np.where(lanes, words, words[np.arange(len(rows)), first][:, None])
+        several = (words != words[:, :1]).any(axis=1)
+        self.looks.append(Looks(self.count + places[rows[several]], words[several]))
 
     def _accesses(self, records: np.ndarray, entries: np.ndarray) -> None:
         event, space = records["event"], records["space"]
@@ -332,7 +350,10 @@ class Tracer(Observer):
         entries, lines = _joined(self.parts, ENTRY), _joined(self.lines, np.int64)
         self.arrivals.settle(entries)
         self.contention.settle(entries, at_once)
-        return Trace(entries, lines, self.work, self.modulus, self._pairs(self.copied), self._pairs(self.reduced))
+        looks = Looks(*map(np.concatenate, zip(NO_LOOKS, *self.looks))) if self.modulus == 1 else NO_LOOKS
+        return Trace(
+            entries, lines, self.work, self.modulus, self._pairs(self.copied), self._pairs(self.reduced), looks
+        )
 
     def _pairs(self, found: list[np.ndarray]) -> np.ndarray:
         """Different lines with their SMs, of the SMs that have been kept."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.profile.model.contention import tried_again
-from ptxsim.profile.model.entries import ARRIVE, BULK, COMMIT, LATE, LEAVE, SEND, WAIT
+from ptxsim.profile.model.entries import ARRIVE, BULK, COMMIT, LATE, LEAVE, MOST_WARPS, SEND, WAIT
 from ptxsim.profile.model.spins import Loops, last_turns
 from ptxsim.profile.model.trace import Trace
-
-MOST_WARPS = 64  # of a CTA
 
 
 def for_replay(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptxsim.profile.model.entries import LOCAL_LINES
 from ptxsim.profile.replay.state import FROM_DRAM, WAYS, Machine, Total, Unit
 from ptxsim.profile.replay.units import work
-from ptxsim.profile.replay.writes import LOCAL_LINES, ask_l2, bits, is_lost, use_dram
+from ptxsim.profile.replay.writes import ask_l2, bits, is_lost, use_dram
 
 LOCAL_WORDS = 22  # bits of a line's number that say which word of the warp it is
 
@@ -66,9 +67,10 @@ def distance(p: Any, line: int) -> float:
 
 
 def load_line(
-    m: Machine, p: Any, line: int, sectors: int, partly: bool, begin: float, now: float, place: int, bypass: bool, bandwidth: float
+    m: Machine, p: Any, line: int, sectors: int, partly: bool, begin: float, now: float, place: int, bypass: bool, bandwidth: float, scattered: float
 ) -> float:  # fmt: skip
-    """When the sectors of a line are there, of all of which or parts a load asks for. `place`: how many lines of the instruction came before."""
+    """When the sectors of a line are there, of all of which or parts a load asks for. `place`: how many lines of the instruction came before;
+    scattered: cycles of the SM's share of what L2 does for a line, where lanes choose theirs; 0: they do not."""
     sets = int(p.l1_sets)
     index = -1 if bypass else find_line(m, line, sets, now)
     missing = sectors
@@ -86,6 +88,9 @@ def load_line(
     work(m, Unit.L2, 0, from_l2, m.free[Unit.L2])
     m.totals[Total.L2_READ_SECTORS] += count
     arrive = from_l2 - 2 + distance(p, line) + p.l2_line_latency * place
+    if scattered > 0.0:  # many SMs come to one slice at a time, which has some of them wait
+        m.free[Unit.SLICES] = max(from_l2, m.free[Unit.SLICES]) + scattered
+        arrive += max(0.0, m.free[Unit.SLICES] - from_l2 - p.l2_scattered_queue)
     if p.cold > 0 and is_lost(p, line) and m.seen[line % len(m.seen)] == 0:
         m.seen[line % len(m.seen)] = FROM_DRAM
         arrive = max(arrive, use_dram(m, from_l2, 128.0 * p.dram_read) + p.dram_latency)

@@ -6,7 +6,8 @@ from typing import Any
 
 from ptxsim.profile.machine_code import Kind, Pipe
 from ptxsim.profile.model.encode import LONG
-from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, DETOUR, LOAD, MATCH, SHARED, STORE
+from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, DETOUR, LOAD, LOCAL_LINES, MATCH, SHARED, STORE
+from ptxsim.profile.model.sharing import SCATTERED
 from ptxsim.profile.replay.l1 import LOCAL_WORDS, drop, keep, load_line
 from ptxsim.profile.replay.state import (
     CONSTANT_BLOCKS,
@@ -20,7 +21,7 @@ from ptxsim.profile.replay.state import (
     Unit,
 )
 from ptxsim.profile.replay.units import work
-from ptxsim.profile.replay.writes import LOCAL_LINES, arrives, bits, send, write, write_cost
+from ptxsim.profile.replay.writes import arrives, bits, send, write, write_cost
 
 FAR = 64  # entries of later blocks among which an access is looked for that the assembler has moved up
 
@@ -80,6 +81,7 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
     part = m.entries[q].need / max(1, count)  # bytes of a sector
     partly = part < 32
     burst = m.entries[q].count * SUBS > OPEN_LINES / 2 and m.warps[w].stores <= p.store_burst
+    scattered = p.l2_line_scattered if m.entries[q].count > SCATTERED else 0.0
     if what == STORE:
         arrives(m, p, begin, count, burst)
     if what != LOAD:
@@ -91,7 +93,9 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
         line += k % words - line % words  # all of the words that lie together; 0 of other memory
         if what == LOAD:
             bandwidth = p.copy_bandwidth if m.ops[i].kind == Kind.ASYNC_COPY else p.l2_bandwidth
-            worst = max(worst, load_line(m, p, line, sectors, partly, begin, now, k, m.ops[i].bypass, bandwidth))
+            worst = max(
+                worst, load_line(m, p, line, sectors, partly, begin, now, k, m.ops[i].bypass, bandwidth, scattered)
+            )
             if m.ops[i].bypass and m.ops[i].kind == Kind.ACCESS:
                 drop(m, p, line)
         elif what == STORE and line >= LOCAL_LINES:
@@ -306,7 +310,7 @@ def own_access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
         if m.ops[i].stores:
             store_line(m, p, first + k, begin)
         else:
-            done = max(done, load_line(m, p, first + k, 15, False, begin, now, k, False, p.l2_bandwidth))
+            done = max(done, load_line(m, p, first + k, 15, False, begin, now, k, False, p.l2_bandwidth, 0.0))
     return float(done)
 
 

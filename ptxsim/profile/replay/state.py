@@ -32,13 +32,13 @@ FROM_DRAM = 16  # of a line, beside a bit for each sector
 # Units that the sub-cores share, and the engines of a timeline: those, then the pipes of the sub-cores.
 Unit = IntEnum(
     "Unit",
-    "DATA TMA L2 WRITES WRITTEN DRAM ATOMICS BARRIERS MBARRIERS FETCH COPYING CONSTANTS CONSTANT_LINES REMOTE TENSOR MATCHES",
+    "DATA TMA L2 WRITES WRITTEN DRAM ATOMICS BARRIERS MBARRIERS FETCH COPYING CONSTANTS CONSTANT_LINES REMOTE TENSOR MATCHES SLICES",
     start=0,
 )
 SHARED_UNITS = len(Unit)
 ENGINES = [
     "shared memory and L1", "TMA", "L2 port", "L2 port, writing", "writes at L2", "DRAM share", "atomics", "barriers", "mbarriers", "code fetch",
-    "cp.async under way", "constants", "lines of constants", "cluster's shared memory", "tensor core", "match",
+    "cp.async under way", "constants", "lines of constants", "cluster's shared memory", "tensor core", "match", "slices of L2",
 ]  # fmt: skip
 Count = IntEnum("Count", "SPANS WORK ISSUED USED_SLOTS CODED LOST WAITS", start=0)
 # Cycles of the shared-memory path, sectors, atomic operations, bytes, waits whose arrivals no trace holds.

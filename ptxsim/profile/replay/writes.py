@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptxsim.profile.model.entries import LOCAL_LINES
 from ptxsim.profile.replay.state import FROM_DRAM, OPEN_LINES, Machine, Total, Unit
 from ptxsim.profile.replay.units import work
-
-LOCAL_LINES = 1 << 51  # from here on, lines are of local memory: a word of all lanes each
 
 
 def bits(value: int) -> int:

@@ -18,6 +18,7 @@ from ptxsim.profile.lowering.fusion import is_remote, maps_shared
 from ptxsim.profile.machine_code import Kind, MachineProgram
 from ptxsim.profile.sass.blocks import ENDS, Block, basic_blocks
 from ptxsim.profile.sass.listing import Instruction, Listing
+from ptxsim.profile.sass.ways import way_through
 
 # Opcodes that one PTX instruction has a fixed number of; those in PINNED stay in their block.
 PINNED = {
@@ -122,6 +123,8 @@ class Matching:
         self._leave_ahead()
         self._leave_strays(anchors)
         self._settle_rest()
+        covered = {number for block in self.blocks for number in block.covers}
+        self.silent = set(range(len(self.program.blocks))) - covered
 
     def _leave_moved(self) -> None:
         """What a block has of a PTX block without being sure of it has only been moved there if the rest is a block of its own."""
@@ -275,9 +278,10 @@ class Matching:
     def pattern(self, block: Block) -> list[tuple[int, bool]]:
         """The PTX blocks that a block of machine code is, in the order they run; True: it need not run."""
         numbers = sorted(block.covers)
-        pattern: list[tuple[int, bool]] = []
+        way = way_through(self.graph, block.covers, self.silent)
+        pattern = [(n, not self._always(n, way[0])) for n in way]
         k = 0
-        while k < len(numbers):
+        while k < len(numbers) and not way:
             times, group = block.covers[numbers[k]], [numbers[k]]
             while k + 1 < len(numbers) and times > 1 and block.covers[numbers[k + 1]] == times:
                 k += 1
