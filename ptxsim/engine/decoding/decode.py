@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ptxsim import instructions
 from ptxsim.diagnostic import Finding, PtxError
+from ptxsim.engine.analysis.ptxas.approximations import undo_approximations
 from ptxsim.engine.analysis.ptxas.copies import put_copies
 from ptxsim.engine.analysis.ptxas.fma_contraction import contract
 from ptxsim.engine.analysis.ptxas.late_copies import LateCopies
@@ -88,6 +89,7 @@ class Decoder:
         for op, labels, blocks in self.pending_targets:
             op.targets = tuple(blocks[label] for label in labels)
         put_copies(self.program)
+        undo_approximations(self.program)
         contract(self.program)
         measure_stack(self.program)
         allocates = any(op.family == "stack" for op in self.program.ops)
