@@ -43,6 +43,13 @@ def lanes_of(word: int) -> np.ndarray:
     return mask
 
 
+@functools.lru_cache(maxsize=4096)
+def lane_numbers(word: int) -> list[int]:
+    """The numbers of the lanes of a word, to be read only."""
+    found: list[int] = np.flatnonzero(lanes_of(word)).tolist()
+    return found
+
+
 def word_mask(words: int | np.ndarray) -> np.ndarray:
     """The mask of a word: 32 booleans, lane 0 first. Of an array of words: booleans (..., 32)."""
     octets = np.asarray(words, "<u4")[..., None].view(np.uint8)

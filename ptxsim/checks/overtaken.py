@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from ptxsim.checks.order.dataflow.data_with_flags import awaited_data
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Program
-from ptxsim.lanes import LANES, word_mask
+from ptxsim.lanes import LANES, lane_numbers
 from ptxsim.machine.event import FLAG_UNCHANGED, Event, Observer, Space
 
 _WRITES = (Event.STORE, Event.ATOMIC, Event.CAS, Event.REDUCE)
@@ -25,13 +24,6 @@ _READS = (Event.LOAD, Event.ATOMIC, Event.CAS)
 
 
 Thread = tuple[int, int, int]  # CTA, warp and lane
-
-
-@lru_cache(maxsize=1024)
-def _numbers(mask: int) -> list[int]:
-    """The lanes of a mask's word."""
-    found: list[int] = np.flatnonzero(word_mask(mask)).tolist()
-    return found
 
 
 class Look(NamedTuple):
@@ -91,10 +83,10 @@ class OvertakenChecker(Observer):
         for number, (event, cta, warp, site, mask, space) in enumerate(zip(*fields)):
             self.now += 1
             if site not in self.loops:
-                for lane in _numbers(mask):
+                for lane in lane_numbers(mask):
                     self.looks.update(self.begun.pop((cta, warp, lane), {}))
             if event == Event.SYNC_WARP:
-                self._synced(cta, warp)[_numbers(mask)] = self.now
+                self._synced(cta, warp)[lane_numbers(mask)] = self.now
             elif event in (Event.LEAVE, Event.MBARRIER_WAIT) or (self.strong[site] and space == Space.SHARED):
                 self.met[cta] = self.now
             elif self.strong[site] and space == Space.GLOBAL:
@@ -104,7 +96,7 @@ class OvertakenChecker(Observer):
                     if self.last.get((cta, warp)) == look:
                         continue  # nothing is new
                     self.last[cta, warp] = look
-                self._access(record, event, cta, site, _numbers(mask))
+                self._access(record, event, cta, site, lane_numbers(mask))
 
     def _access(self, record: np.void, event: int, cta: int, site: int, lanes: list[int]) -> None:
         addresses, warp, heard = record["addresses"].tolist(), int(record["warp"]), self.heard.setdefault(cta, {})

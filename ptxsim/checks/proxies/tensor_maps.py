@@ -14,7 +14,7 @@ from ptxsim.checks.order.state import hashed
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.program.operation import Program
 from ptxsim.jit.body import Array, body, record
-from ptxsim.lanes import LANES
+from ptxsim.lanes import LANES, lane_numbers
 from ptxsim.machine.event import FLAG_STRONG, FLAG_TENSORMAP, Event, Observer, Proxy, Scope, Space
 
 LINE_BITS = 7  # tensor maps are 128 bytes
@@ -175,7 +175,7 @@ class TensorMapChecker(Observer):
     def _has_released(self, row: np.void, is_far: bool) -> bool:
         """Whether who wrote a line has published it, or a thread that has met others since."""
         by_thread, time = self.released.get((int(row["cta"]), is_far), {}), int(row["time"])
-        lanes = [lane for lane in range(LANES) if row["lanes"] >> lane & 1]
+        lanes = lane_numbers(int(row["lanes"]))
         itself = all(by_thread.get((int(row["warp"]), lane), (0, 0))[0] >= time for lane in lanes)
         return itself or any(when >= time and synced > time for when, synced in by_thread.values())
 

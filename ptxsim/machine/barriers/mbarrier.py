@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxsim.lanes import LANES, LaneValue, lanes_of, mask_word
+from ptxsim.lanes import LANES, LaneValue, lane_numbers, lanes_of, mask_word
 from ptxsim.machine.asynchronous import cluster_addresses, owner_of
 from ptxsim.machine.barriers import mbarrier_state as state
 from ptxsim.machine.barriers.mbarrier_end import look_at
@@ -310,7 +310,7 @@ def emit_passed(machine: Machine, warp: Warp, site: int, lanes: int) -> None:
         return
     ctas, addresses = warp.cta.cluster.ctas, np.zeros(LANES, np.uint64)
     owners: dict[int, int] = {}  # lanes by the rank of the CTA
-    for lane in map(int, np.flatnonzero(lanes_of(lanes))):
+    for lane in lane_numbers(lanes):
         barrier = MBarrierRecord.from_address(warp.record.watched[lane])
         shared = barrier.word - barrier.offset
         rank = next(i for i, cta in enumerate(ctas) if cta.shared.ctypes.data == shared)

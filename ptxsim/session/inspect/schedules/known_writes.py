@@ -12,7 +12,7 @@ import numpy as np
 
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import Access, AccessKind, Mechanism
-from ptxsim.lanes import word_mask
+from ptxsim.lanes import lane_numbers
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.memory import ARENA, GlobalMemory
 from ptxsim.machine.state import Machine
@@ -131,7 +131,7 @@ class Knowledge(Observer):
             elif event <= Event.REDUCE and record["space"] == Space.GLOBAL:
                 self.time += 1
                 width = int(record["width"])
-                for lane in np.flatnonzero(word_mask(record["mask"])).tolist():
+                for lane in lane_numbers(int(record["mask"])):
                     self._touch(self.program.ops[site], cta, (int(record["addresses"][lane]), width))
 
     def _own(self, cta: int) -> Clock:

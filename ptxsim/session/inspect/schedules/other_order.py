@@ -10,7 +10,7 @@ import numpy as np
 from ptxsim.diagnostic import Finding, Label, beside
 from ptxsim.engine.analysis.reordering import Exchange
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.lanes import word_mask
+from ptxsim.lanes import lane_numbers
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.session.inspect.schedules.schedule import Schedule
 
@@ -44,7 +44,7 @@ class Apart(Observer):
         first, later = self.of.sites
         for record in records[records["space"] == Space.GLOBAL]:
             site, width, event = int(record["site"]), int(record["width"]), int(record["event"])
-            for lane in np.flatnonzero(word_mask(record["mask"])).tolist():
+            for lane in lane_numbers(int(record["mask"])):
                 address = int(record["addresses"][lane])
                 thread = int(record["cta"]), int(record["warp"]), lane
                 for told in self._told.values():
