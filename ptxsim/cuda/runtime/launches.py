@@ -30,6 +30,7 @@ from ptxsim.session.run import Run
 
 INVALID_CONFIGURATION, COOPERATIVE_TOO_LARGE, INVALID_CLUSTER_SIZE = 9, 720, 912
 LAUNCH_FAILURE, ASSERT = 719, 710
+MOST_THREADS = 1024  # of a block
 PORTABLE_CLUSTER = 8  # blocks (CUDA C++ Programming Guide, "Thread Block Clusters")
 COOPERATIVE, CLUSTER_DIMENSION, PROGRAMMATIC = 2, 4, 6  # cudaLaunchAttributeID
 
@@ -164,17 +165,23 @@ def _check(
     runtime: Runtime, kernel: Kernel, host: int | None, shapes: dict[str, tuple[int, int, int]], shared: int
 ) -> None:  # fmt: skip
     """The errors of a launch that cannot start. Raises CudaError."""
+    launched = f"{demangle(kernel.name)} is launched with"
     for name, shape in shapes.items():
-        if any(not 1 <= n <= limit for n, limit in zip(shape, LIMITS[name])):
-            raise CudaError(INVALID_CLUSTER_SIZE if name == "cluster" else INVALID_CONFIGURATION)
-    threads = shapes["block"][0] * shapes["block"][1] * shapes["block"][2]
-    if threads > 1024:
+        for axis, number, limit in zip("xyz", shape, LIMITS[name]):
+            if not 1 <= number <= limit:
+                say(f"{launched} {name}.{axis} = {number}: it may be 1 to {limit}")
+                raise CudaError(INVALID_CLUSTER_SIZE if name == "cluster" else INVALID_CONFIGURATION)
+    threads = math.prod(shapes["block"])
+    if threads > MOST_THREADS:
+        say(f"{launched} {threads} threads in a block: there may be {MOST_THREADS}")
         raise CudaError(INVALID_CONFIGURATION)
     if threads > most_threads(kernel):
+        say(f"{launched} {threads} threads in a block: its __launch_bounds__ (.maxntid) allow {most_threads(kernel)}")
         raise CudaError(INVALID_VALUE)
     required = cluster_required(kernel)
     cluster = shapes["cluster"] if required is None else required
     if any(g % c for g, c in zip(shapes["grid"], cluster)):
+        say(f"{launched} a grid of {shapes['grid']} blocks, which clusters of {cluster} do not divide")
         raise CudaError(INVALID_CLUSTER_SIZE)
     if math.prod(cluster) > PORTABLE_CLUSTER and not runtime.large_clusters.get(host or 0):
         say(

@@ -312,3 +312,19 @@ def test_the_programs_python_finds_an_editable_installation(monkeypatch):
     root = Path(environment.__code__.co_filename).parents[3]
     monkeypatch.setattr(sys, "path", [p for p in sys.path if Path(p or ".").resolve() != root])
     assert str(root) in environment()["PTXSIM_PYTHONPATH"].split(os.pathsep)
+
+
+def test_it_is_said_why_a_launch_cannot_start(tmp_path):
+    program = tmp_path / "refused_launches"
+    source = SOURCE.with_name("refused_launches.cu")
+    command = ["nvcc", "-cudart", "shared", "-arch=sm_90", "-o", str(program), str(source)]
+    subprocess.run(command, check=True, timeout=120)
+    code, _, err = run(program)
+    assert code == 0, err
+    assert [line.partition("launched with ")[2] for line in err.splitlines() if "is launched with" in line] == [
+        "grid.x = 0: it may be 1 to 2147483647",
+        "grid.y = 70000: it may be 1 to 65535",
+        "4096 threads in a block: there may be 1024",
+        "256 threads in a block: its __launch_bounds__ (.maxntid) allow 128",
+        "a grid of (3, 1, 1) blocks, which clusters of (2, 1, 1) do not divide",
+    ]
