@@ -15,7 +15,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ptxsim.programs.wanted import Wanted
-from ptxsim.triton import operators, products, profilers, torch_answers
+from ptxsim.triton import operators, products, profilers, runtime_tensors, torch_answers
 from ptxsim.triton.fresh import FRESH
 from ptxsim.triton.streams import GPU
 from ptxsim.types import parse_target
@@ -24,6 +24,7 @@ from ptxsim.types import parse_target
 _IN_SINGLE = {torch.nn.functional.layer_norm, torch.nn.functional.group_norm}
 # What tensors say of their device.
 _IS_CUDA, _IS_CPU, _DEVICE = torch.Tensor.is_cuda.__get__, torch.Tensor.is_cpu.__get__, torch.Tensor.device.__get__
+_INTERFACE = torch.Tensor.__cuda_array_interface__.__get__
 
 CUDA = "13.0"  # the version that a build of torch for the CPU says it is of
 
@@ -34,6 +35,8 @@ class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch may be missin
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if function in (_IS_CUDA, _IS_CPU, _DEVICE, torch.Tensor.get_device):
             return _of_device(function, args[0])
+        if function == _INTERFACE:
+            return runtime_tensors.interface(args[0])
         if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
             return args[0]
         if function is torch.Tensor.type:

@@ -13,13 +13,11 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from ptxsim.cuda.runtime import process
-from ptxsim.cuda.runtime.library import PRELOAD, VERSIONS
+from ptxsim.cuda.runtime.library import PRELOAD
 from ptxsim.programs.after_import import after_import
 
 CUDA = 2  # DLDeviceType
@@ -40,7 +38,7 @@ def apply() -> None:
     # What it asks the static runtime of cuda.bindings.
     CudaDialectJitCompiledFunction.num_devices = 1
     CudaDialectJitModule.unload = lambda module: setattr(module, "_unloaded", True)
-    after_import("torch", lambda: _tensors(library))
+    after_import("torch", _tensors)
 
 
 def _with_ptx(compile: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,24 +76,15 @@ def _replace(module: Any, text: str) -> None:
             attributes["value"] = ir.StringAttr.get(text + "\0", context=module.context)
 
 
-def _tensors(library: str) -> None:
+def _tensors() -> None:
     """Give CuTe DSL, and whoever asks for the address of a tensor, device memory that goes in and comes out with every launch."""
     import torch
 
-    from ptxsim.triton.storages import Storages
+    from ptxsim.triton.runtime_tensors import storages as of_the_runtime
 
-    loaded = ctypes.CDLL(library)
-    loaded.cudaFree(None)  # brings the runtime up
-    runtime = process.STARTED[VERSIONS[-1]]
-    storages = Storages(cast(Any, runtime.arena))  # of a device its memory is used
+    storages = of_the_runtime()
+    assert storages is not None
     storages.install()
-
-    @contextmanager
-    def around() -> Iterator[None]:
-        with storages.placed():
-            yield
-
-    runtime.around = around
     before = torch.Tensor.__dlpack__
 
     def capsule(tensor: Any, *given: Any, **named: Any) -> Any:

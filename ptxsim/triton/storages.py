@@ -229,6 +229,11 @@ class Storages:
             self.kept[host] = StorageWeakRef(storage), self.place(host, size, "a tensor")
         return self.kept[host][1].address + int(_DATA_PTR(tensor) - host)
 
+    def refresh(self, tensor: torch.Tensor) -> None:
+        """Let device memory hold what a tensor holds whose address the program has."""
+        if (kept := self.kept.get(tensor.untyped_storage().data_ptr())) is not None:
+            self._on_device(kept[1])[:] = kept[1].host
+
     def install(self) -> Callable[[], None]:
         """Let programs get device addresses of Tensor.data_ptr; what is returned takes it back."""
         before = torch.Tensor.data_ptr
