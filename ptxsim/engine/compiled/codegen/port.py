@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ptxsim import lanes
 from ptxsim.engine.compiled.codegen.function import FunctionWriter, Typed
 from ptxsim.engine.compiled.ir import outline
 from ptxsim.engine.compiled.ir.outline import Update
@@ -19,6 +20,7 @@ from ptxsim.engine.compiled.ir.value import CannotEmit, Value, element_type, kin
 from ptxsim.engine.compiled.runtime.abi import CONTEXT
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Space
+from ptxsim.machine.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxsim.types import ScalarType
 
 _SPACES = {"global": "global", "local": "local", "const": "const", "param": "param", None: "generic"}
@@ -113,13 +115,14 @@ class EmitPort:
         event: Event = Event.ATOMIC, flags: int = 0, shared_update: Update | None = None,
     ) -> list[Value]:  # fmt: skip
         self._access(address)
-        name = space_name(space)
+        name, e, word = space_name(space), self._emitter, f"u{8 * t.bytes}"
+        columns = [operand if isinstance(operand, list) else [operand] for operand in operands]
         if name == "generic" and shared_update not in (None, update):
-            raise CannotEmit("an update that depends on where a generic address lies")
+            in_shared = (address - SHARED_WINDOW) < WINDOW_SIZE
+            columns.append([e.where(in_shared, e.splat(1, word), 0)] * count)
+            update = _by_place(update, shared_update, t)
         if name in ("shared", "cluster") and shared_update is not None:
             update = shared_update
-        e, word = self._emitter, f"u{8 * t.bytes}"
-        columns = [operand if isinstance(operand, list) else [operand] for operand in operands]
         raw = [[self.writer.raw(e.lift(v, e.splat(0, word))) for v in column] for column in columns]
         if any(v.kind != word for column in raw for v in column):
             raise CannotEmit("an atomic operand of another width")
@@ -233,3 +236,16 @@ class EmitPort:
 def _is_everyone(members: Any) -> bool:
     """Whether a member mask names all lanes, whatever runs."""
     return isinstance(members, Value) and members.text in ("splat (i32 4294967295)", "splat (i32 -1)")
+
+
+def _by_place(update: Update, shared_update: Update | None, t: ScalarType) -> Update:
+    """An update that takes one operand more: bits that say whether its lane's word is in shared memory."""
+    assert shared_update is not None
+
+    def chosen(old: Any, *operands: Any) -> Any:
+        *given, in_shared = operands
+        return lanes.where(
+            lanes.bits(in_shared, lanes.bits_type(t)) != 0, shared_update(old, *given), update(old, *given)
+        )
+
+    return chosen
