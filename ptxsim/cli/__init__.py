@@ -75,6 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo("interrupted", err=True)
         return INTERRUPTED
     except click.ClickException as error:
+        if isinstance(error, click.NoSuchOption) and error.option_name in ("--json", "--sarif", "--github"):
+            meant = f"--format {error.option_name.lstrip('-')}"
+            error = click.NoSuchOption(error.option_name, possibilities=[meant], ctx=error.ctx)
         error.show()
         return USAGE
     except PtxError as error:

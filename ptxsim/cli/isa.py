@@ -20,7 +20,7 @@ def command(pattern: str | None, target: str | None, missing: bool, format: str)
 
     Where the output is no terminal each form is one line.
     """
-    from ptxsim.session.listing import entries, line, paragraph
+    from ptxsim.session.listing import entries, line, nearest_pattern, paragraph
 
     found = list(entries(pattern, target, missing))
     if format == "json":
@@ -29,6 +29,8 @@ def command(pattern: str | None, target: str | None, missing: bool, format: str)
     show = paragraph if sys.stdout.isatty() else line
     for entry in found:
         click.echo(show(entry))
+    if pattern and not found and (close := nearest_pattern(pattern)):
+        click.echo(f"did you mean {close}?", err=True)
     count = len(found)
     click.echo(f"{count} form{'' if count == 1 else 's'}", err=True)
     return 0 if count else 1

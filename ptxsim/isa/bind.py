@@ -11,7 +11,7 @@ from ptxsim.isa.availability import remedies
 from ptxsim.isa.check_operand import check_operands, name_operands, split_parts
 from ptxsim.isa.match_opcode import Candidate, match_forms
 from ptxsim.isa.names import Names
-from ptxsim.isa.operand import Kind, Value, Vec
+from ptxsim.isa.operand import Imm, Kind, Value, Vec
 from ptxsim.isa.registry import Definition, Form
 from ptxsim.isa.special_registers import SPECIAL_READERS, SPECIAL_REGISTERS, availability
 from ptxsim.syntax import ast
@@ -79,7 +79,7 @@ class Binder:
                     return Bound(candidate.form, modifiers, operands, statement)
                 operands = _placed(refusals.forbidden(statement.opcode, against), statement)
             problems.append(operands)
-        return max(problems, key=lambda finding: finding.column)
+        return _of_all_forms(max(problems, key=lambda finding: finding.column), statement, candidates)
 
     def match(self, opcode: str) -> list[Candidate] | Finding:
         """The forms an opcode may be, on this target and version; else a finding (without a place)."""
@@ -206,6 +206,22 @@ def _add_shapes(shape: list[object], operands: Iterable[ast.Operand], names: Nam
 def _is_value(kind: Kind) -> bool:
     """Whether an operand of this kind is a number, not a name or an address."""
     return isinstance(kind, Value) or (isinstance(kind, Vec) and isinstance(kind.element, Value))
+
+
+def _of_all_forms(finding: Finding, statement: ast.Instruction, candidates: Iterable[Candidate]) -> Finding:
+    """A literal that one form refuses is refused with what the others would take in its place: `must be one of 4, 8, 16`."""
+    given = statement.operands
+    for number, operand in enumerate(given):
+        if not isinstance(operand, ast.Integer) or (operand.line, operand.column) != (finding.line, finding.column):
+            continue
+        forms = [one.form for one in candidates if len(one.form.operands) == len(given)]
+        names = {form.operands[number].name for form in forms}
+        kinds = [form.kinds[form.operands[number].name] for form in forms]
+        taken = sorted({choice for kind in kinds if isinstance(kind, Imm) for choice in kind.choices or ()})
+        if len(names) == 1 and len(taken) > 1 and operand.value not in taken:
+            listed = ", ".join(map(str, taken))
+            return replace(finding, message=f"operand {names.pop()} must be one of {listed}, here is {operand.value}")
+    return finding
 
 
 def _placed(finding: Finding, statement: ast.Instruction) -> Finding:

@@ -221,6 +221,8 @@ def _check_value(kind: Value, operand: ast.Operand, wanted: ScalarType, names: N
             if (declared := names.register_type(operand.base.name)) is not None:
                 return f"is {operand.base.name}, a register of type {declared}, to which no constant is added here"
             return None if names.variable_space(operand.base.name) else undeclared(operand.base)
+        case ast.Vector(elements=[ast.Name(name=first), *_]) if first in SPECIAL_REGISTERS:
+            return f"is the vector {first.partition('.')[0]}; write one of its components, such as {first}"
     return f"must be a register or an immediate of type {wanted}"
 
 

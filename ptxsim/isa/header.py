@@ -43,7 +43,8 @@ def problems(module: ast.Module) -> Iterator[Finding]:
             yield Finding("wrong-target", problem[0], module.target_line, help=problem[1], fixes=fixes)
         elif version < (first := TARGETS[parse_target(word).name]):
             why = f"{word} needs .version {_text(first)}, the module says {_text(version)}"
-            yield Finding("wrong-version", why, module.target_line, fixes=tuple(remedies(why)))
+            help = f"write .version {_text(first)} or later"
+            yield Finding("wrong-version", why, module.target_line, help=help, fixes=tuple(remedies(why)))
 
 
 def notes(text: str) -> Iterator[Finding]:

@@ -43,10 +43,10 @@ def refused(opcode: str, kind: str, why: str, target: Target, version: Version) 
     forms = _relatives_here(name, len(registry.forms(name)), target, version)
     _, legal = _best(opcode, forms) if forms else (None, opcode)
     other = legal != opcode
-    return Finding(
-        kind, f"{opcode}: {why}", help=f"did you mean {legal}?" if other else None,
-        fixes=(*[instead(opcode, legal)] * other, *remedies(why)),
-    )  # fmt: skip
+    heads = [edit for fix in remedies(why) for edit in fix.edits]
+    said = f"write .{heads[0].where} {' or '.join(edit.text for edit in heads)}" if heads else None
+    help = f"did you mean {legal}?" if other else said
+    return Finding(kind, f"{opcode}: {why}", help=help, fixes=(*[instead(opcode, legal)] * other, *remedies(why)))
 
 
 def forbidden(opcode: str, why: str) -> Finding:
@@ -138,7 +138,12 @@ def _without_name(opcode: str, form: Form) -> list[str]:
 def _best(opcode: str, forms: Sequence[Form]) -> tuple[Form, str]:
     """The form that is most like the opcode and a legal opcode of it; rules of the form are obeyed where that can be."""
     words = frozenset(opcode.split("."))
-    alike = sorted(forms, key=lambda form: -len(words & (form.vocabulary.known | set(form.name.split(".")))))
+
+    def shared(form: Form) -> tuple[int, float]:
+        known = form.vocabulary.known | set(form.name.split("."))
+        return -len(words & known), -_name_likeness(words - known, form)
+
+    alike = sorted(forms, key=shared)
     ordered = sorted(alike[:COMPARED], key=lambda form: _distance(form, opcode))
     suggested = [(form, nearest_opcode(opcode, form)) for form in ordered]
     return next(
@@ -148,10 +153,16 @@ def _best(opcode: str, forms: Sequence[Form]) -> tuple[Form, str]:
 
 def _distance(form: Form, opcode: str) -> float:
     _, left, missing = assign(form.slots, _without_name(opcode, form))
-    similar = sum(max((_similarity(word, w) for slot in missing for w in slot.words), default=0.0) for word in left)
-    absent = sum(word not in opcode.split(".") for word in form.name.split("."))
+    absent = [word for word in form.name.split(".") if word not in opcode.split(".")]
+    wanted = [*absent, *(word for slot in missing for word in slot.words)]
+    similar = sum(max((_similarity(word, w) for w in wanted), default=0.0) for word in left)
     types = sum(slot.group == "type" for slot in missing)
-    return 2 * len(left) + len(missing) + 0.1 * types + absent - 1.6 * similar
+    return 2 * len(left) + len(missing) + 0.1 * types + len(absent) - 1.6 * similar
+
+
+def _name_likeness(left: Iterable[str], form: Form) -> float:
+    """How much a word that the form does not have is like one of its name: `wait_al`, of cp.async.wait_all."""
+    return max((_similarity(word, other) for word in left for other in form.name.split(".")), default=0.0)
 
 
 @lru_cache(maxsize=65536)

@@ -60,6 +60,15 @@ def refuse_shared(machine: Machine, cta: Cta, given: Lanes, bad: Lanes, size: in
             "wrong-space", f"shared access to {at:#x}: cvta.to.shared made it of an address in {machine.memory.called(holder)}", lane,
             "convert only generic addresses of shared memory, or access it with .global",
         )  # fmt: skip
+    rank, own = at >> RANK_SHIFT, at & (1 << RANK_SHIFT) - 1
+    if at < WINDOW_SIZE and rank >= len(cta.cluster.ctas) and start <= own < end:
+        count = len(cta.cluster.ctas)
+        raise Fault(
+            "out-of-bounds",
+            f"shared access to {at:#x}, which is {own:#x} of a CTA of rank {rank}; "
+            f"the cluster has {count} CTA{'s' * (count > 1)}",
+            lane, "let mapa take a rank below %cluster_nctarank, or launch larger clusters: cluster=X",
+        )  # fmt: skip
     ends = [(first + bytes, first, name) for name, (first, bytes) in machine.shared_variables.items()]
     before = max((end for end in ends if end[0] <= at < WINDOW_SIZE), default=None)
     last, first, name = next((end for end in ends if end[1] <= at < end[0]), before or (at, at, None))

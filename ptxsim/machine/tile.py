@@ -154,7 +154,7 @@ def check_descriptor(machine: Machine, tile: Tile, report: Callable[..., None]) 
             "out-of-bounds",
             f"the descriptor {tile.descriptor:#018x} reads {low:#x}..{high:#x}; element (row {row}, k {k}) is the first "
             f"outside of the CTA's shared memory, {start:#x}..{end:#x}",
-            help="strides are stored in units of 16 bytes; see `ptxsim desc`",
+            help=f"start and offsets are stored in units of 16 bytes; see `ptxsim desc {tile.descriptor:#018x}`",
         )
     name = past_variable(tile, machine.shared_variables)
     if name is not None:
@@ -162,7 +162,7 @@ def check_descriptor(machine: Machine, tile: Tile, report: Callable[..., None]) 
         report(
             "descriptor-past-tile",
             f"the descriptor {tile.descriptor:#018x} starts in {name} ({first:#x}..{first + size:#x}) and reads up "
-            f"to {high:#x}", help="strides are stored in units of 16 bytes; see `ptxsim desc`",
+            f"to {high:#x}", help=f"start and offsets are stored in units of 16 bytes; see `ptxsim desc {tile.descriptor:#018x}`",
         )  # fmt: skip
 
 

@@ -147,6 +147,11 @@ def _parse_tensor_map(text: str) -> Initialiser:
     options: list[tuple[str, str | tuple[int, ...]]] = []
     for word in rest:
         key, _, value = (part.strip() for part in word.partition("="))
+        if key.isdigit() and options and options[-1][0] in _MAP_SIZES:
+            size, before = options[-1][0], "x".join(map(str, options[-1][1]))
+            raise bad(
+                f"{size}={before},{key}: sizes have an x between them", f"write {size}={before}x{key}, innermost first"
+            )
         if key not in (*_MAP_SIZES, *_MAP_WORDS):
             raise bad(f"tensormap() has no option {key!r}", did_you_mean(key, [*_MAP_SIZES, *_MAP_WORDS]))
         if key in _MAP_SIZES and not re.fullmatch(r"\d+(x\d+)*", value):

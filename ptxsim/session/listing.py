@@ -13,6 +13,7 @@ from ptxsim.isa import registry
 from ptxsim.isa.facts import ASSEMBLER
 from ptxsim.isa.registry import Form
 from ptxsim.profile.lowering.lower import has_cost
+from ptxsim.spelling import nearest
 from ptxsim.types import Target, parse_target
 
 WIDTH = 100
@@ -56,6 +57,13 @@ def entry(form: Form, machine: Target | None = None) -> dict[str, Any] | None:
         "name": form.name, "notation": form.notation, "words": choices, "needs": form.requires.text,
         "modeled": form.definition.modeled, "missing": form.definition.facts.missing, "costed": has_cost(form, machine),
     }  # fmt: skip
+
+
+def nearest_pattern(pattern: str) -> str | None:
+    """The name of an instruction that was most likely meant by a pattern that nothing matches; None where it matches something elsewhere."""
+    if next(entries(pattern), None) is not None:
+        return None
+    return nearest(pattern.lower(), registry.names()) or nearest(pattern.lower().partition(".")[0], registry.names())
 
 
 def _matches(form: Form, pattern: str) -> bool:

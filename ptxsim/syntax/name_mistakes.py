@@ -10,6 +10,7 @@ from ptxsim.spelling import nearest
 from ptxsim.syntax import ast
 from ptxsim.syntax.ast import Node, Variable
 from ptxsim.syntax.registers import DIGITS, Registers
+from ptxsim.syntax.special_names import SUGGESTED
 
 MOST_KNOWN = 6  # names that a help lists
 _FAMILY_MEMBER = re.compile(r"(.*?)(0|[1-9][0-9]*)\Z", re.DOTALL)
@@ -55,7 +56,7 @@ def suggest(name: str, known: list[str], registers: Registers, is_label: bool = 
             edit = Edit(new, "here", declaration.line, declaration.column, len(old))
             help = f"`{old}` declares {member[1]}0 to {member[1]}{count - 1}; `{new}` would declare it too"
             return help, (Fix(f"Declare {new}", (edit,)),)
-    close = nearest(name, known)
+    close = nearest(name, [*known, *SUGGESTED] if name.startswith("%") else known) or _other_case(name, known)
     if close:
         return f"did you mean `{close}`?", (instead(name, close),)
     if is_label:
@@ -64,6 +65,11 @@ def suggest(name: str, known: list[str], registers: Registers, is_label: bool = 
     listed = ", ".join(alike[:MOST_KNOWN]) + ", ..." * (len(alike) > MOST_KNOWN)
     known_first = f"known: {listed}; else " if alike else ""
     return f"{known_first}declare it before its first use, for example `.reg .b32 {name};`", (declared(name),)
+
+
+def _other_case(name: str, known: list[str]) -> str | None:
+    """The name that differs in capitals alone."""
+    return next((other for other in known if other.lower() == name.lower()), None)
 
 
 def declared(name: str) -> Fix:

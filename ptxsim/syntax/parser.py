@@ -64,13 +64,20 @@ class Parser:
         """
         with self.lock, no_collection():
             found: dict[tuple[int, int], Finding] = {}
+            whole, earlier = text, list[int]()  # the text as it came, and where it was refused
             for attempt in range(max(1, min(MAXIMUM_ROUNDS, MAXIMUM_CHARACTERS // (len(text) + 1)))):
                 result, problem = self._attempt(start, text)
                 found |= {(finding.line, finding.column): finding for finding in self.findings}
                 if problem is None:
                     break
                 # After a first mistake, a bracket or an end that does not fit is most likely its consequence.
-                if not (attempt and isinstance(problem, Unexpected) and problem.found in ("", "}")):
+                # So is what else is refused in the statement of a mistake.
+                is_known = False
+                if isinstance(problem, Unexpected):
+                    place = problem.position
+                    is_known = any(";" not in whole[min(place, p) : max(place, p)] for p in earlier)
+                    earlier.append(place)
+                if not is_known and not (attempt and isinstance(problem, Unexpected) and problem.found in ("", "}")):
                     finding = explain(problem)
                     found[finding.line, finding.column] = finding
                 if isinstance(problem, Mistake) or not problem.found or "{" not in text[: problem.position]:

@@ -20,6 +20,14 @@ _SPECIAL = re.compile(
     re.VERBOSE,
 )
 
+# What a misspelt name may have meant: those that kernels read, spelt with a component where they have some.
+SUGGESTED = (
+    *(f"{name}.{component}" for name in sorted(COMPONENT_REGISTERS) for component in "xyz"),
+    "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid", "%cluster_ctarank", "%cluster_nctarank",
+    "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%clock", "%clock64",
+    "%globaltimer", "%dynamic_smem_size", "%total_smem_size",
+)  # fmt: skip
+
 
 def is_special_register(name: str) -> bool:
     """Whether `name` (as the AST spells it: `%tid.x`, `%laneid`) is a special register."""

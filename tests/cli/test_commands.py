@@ -46,6 +46,7 @@ def test_exit_codes(kernel, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["run", str(SAMPLES / "mma_gemm_swizzled.ptx"), "--json"], "--format json"),
         (["rnu", "x"], "did you mean run?"),
         (["run", "--gird", "1", "x"], "--grid"),
         (["run", "x", "--format", "jsn"], "json"),

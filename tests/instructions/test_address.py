@@ -6,6 +6,7 @@ import pytest
 from ptxsim.instructions.address import from_generic, to_generic
 from ptxsim.instructions.cache_policy import fractional
 from ptxsim.instructions.cluster_address import cta_rank, is_space, map_address
+from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import LOCAL_WINDOW, SHARED_RESERVED, SHARED_WINDOW
 from ptxsim.types import TYPES
 from tests.machine.bench import LANE, Bench, lanes
@@ -47,6 +48,13 @@ def test_mapa_reaches_the_cta_of_that_rank(rank):
     assert (cta_rank(own) == 0).all()
     again = map_address(far_generic, lanes(rank), space=None, type=TYPES["u64"])
     np.testing.assert_array_equal(again, far_generic)
+
+
+def test_a_rank_that_the_cluster_does_not_have_is_named():
+    port = Bench(ctas=2).port()
+    far = map_address(lanes(SHARED_RESERVED + 4), lanes(3), space="shared::cluster", type=U32)
+    with pytest.raises(Fault, match="0x404 of a CTA of rank 3; the cluster has 2 CTAs"):
+        port.load("shared::cluster", far.astype(np.uint64), TYPES["u8"])
 
 
 def test_isspacep():

@@ -84,7 +84,7 @@ TEXTS = {
     "ld.global.v8.f32 {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, [%rd1];": (
         "wrong-target",
         "ld.global.v8.f32: needs target sm_100, the module says sm_90a",
-        None,
+        "write .target sm_100",
     ),
     "ld.globl.f32 %f1, [%rd1];": ("illegal-form", "no .globl for ld", "did you mean ld.global.f32?"),
     "st.const.f32 [%rd1], %f1;": ("illegal-form", "no .const for st", "did you mean st.f32?"),
@@ -145,10 +145,21 @@ TEXTS = {
     "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%rd1], 64;": (
         "wrong-target",
         "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32: needs target sm_100f, sm_110f, the module says sm_90a",
-        None,
+        "write .target sm_100f or sm_110f",
     ),
     "ex2.f32 %f1, %f2;": ("illegal-form", "ex2.f32 lacks .approx", "did you mean ex2.approx.f32?"),
     "barrier.cluster.arive;": ("illegal-form", "no .arive for barrier", "did you mean barrier.cluster.arrive?"),
+    "mov.u32 %r1, %tid;": (
+        "operand-mismatch",
+        "operand a is the vector %tid; write one of its components, such as %tid.x",
+        "the form is `mov.type d, a`",
+    ),
+    "cp.async.wait_al;": ("illegal-form", "no .wait_al for cp.async", "did you mean cp.async.wait_all?"),
+    "cp.async.ca.shared.global [%rd1], [%rd2], 2;": (
+        "operand-mismatch",
+        "operand size must be one of 4, 8, 16, here is 2",
+        "the form is `cp.async.ca.shared.global{.prefetch} [a], [b], size`",
+    ),
     "fence.proxy.asinc;": ("illegal-form", "no .asinc for fence.proxy", "did you mean fence.proxy.async?"),
     "cvt.rn.e4m3x2.f16 %h1, %x1;": (
         "illegal-form",

@@ -94,7 +94,7 @@ def test_the_seed_of_an_initialiser_wins_over_the_callers():
         ("a.npy", ":bf16"),
         ("what", "file.npy"),
         ("tensormap(ints(4,4):f16, bx=4x4)", "box"),
-        ("tensormap(ints(4,4):f16, box=4,4)", "known"),
+        ("tensormap(ints(4,4):f16, box=4,4)", "write box=4x4, innermost first"),
         ("tensormap(ints(4,4):f16, box=four)", "innermost first"),
         ("tensormap(7)", "tensormap("),
         ("tensormap(ints(4,4):f16", "tensormap("),

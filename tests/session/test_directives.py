@@ -71,6 +71,12 @@ def test_the_place_of_an_argument_is_its_name():
         ("// ptxsim: expect D = A", 21, "=="),
         ("// ptxsim: expect D == frob(A)", 24, "known"),
         ("// ptxsim:", 11, "known"),
+        ("// ptxsim expect D == A", 4, "write // ptxsim:"),
+        ("// ptxsim : expect D == A", 4, "write // ptxsim:"),
+        ("// PTXSIM: launch grid=1", 4, "write // ptxsim:"),
+        ("// ptxsm: arg A = 1", 4, "write // ptxsim:"),
+        ("/* ptxsim: expect D == A */", 4, "write // ptxsim:"),
+        ("ret; // ptxsim: expect trap", 9, "line of its own"),
     ],
 )
 def test_a_bad_directive_is_a_finding_with_place_and_help(line, column, help):
@@ -80,6 +86,21 @@ def test_a_bad_directive_is_a_finding_with_place_and_help(line, column, help):
     assert (finding.name, finding.file, finding.line) == ("bad-directive", "k.ptx", 2)
     assert finding.column == column
     assert help is None or help in finding.help
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "// // ptxsim: expect D == A",
+        "// ptxsim expects D to be A",
+        "// see ptxsim: expect D == A",
+        "// target sm_90a",
+        "// sim: expect D",
+        "// ptxsim launches grid=1",
+    ],
+)
+def test_other_comments_are_no_directives(line):
+    assert parse_directives(Source(line)).values == []
 
 
 def test_all_bad_directives_are_reported_at_once():

@@ -74,6 +74,21 @@ def test_counts_are_compared_and_told():
         check("cycles < 5", cycles=None)
 
 
+@pytest.mark.parametrize(
+    ("text", "shape", "help"),
+    [
+        ("D == A @ B", (8, 16), "transpose it: B.T?"),
+        ("D == A @ B.T", (16, 8), "leave out the .T of B.T?"),
+        ("D == A @ B", (5, 8), None),
+        ("D == A + B", (8, 16), None),
+    ],
+)
+def test_a_transposition_is_proposed_where_it_would_fit(text, shape, help):
+    with pytest.raises(PtxError) as caught:
+        check(text, A=np.ones((4, 16)), B=np.ones(shape), D=np.ones((4, 8)))
+    assert caught.value.findings[0].help == help
+
+
 def test_the_distance_is_reported_in_steps_of_the_type():
     got = np.array([1.0, 2.0], np.float32)
     (finding,) = check("D == E", D=np.nextafter(got, 3).astype(np.float32), E=got)

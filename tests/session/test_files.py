@@ -227,6 +227,12 @@ def test_past_an_array_of_a_known_size_the_array_is_to_grow():
     assert finding.help == "check the index, or declare tile larger"
 
 
+def test_sizes_of_a_tensor_map_that_have_a_comma_between_them():
+    with pytest.raises(PtxError) as caught:
+        run_text(TENSOR_COPY.replace("box=64x8", "box=64,8"))
+    assert caught.value.findings[0].help == "write box=64x8, innermost first"
+
+
 def test_a_tensor_map_that_the_driver_would_refuse_is_a_finding():
     (finding,) = run_text(TENSOR_COPY.replace("box=64x8", "box=128x8")).findings
     assert finding.line == 2 and finding.level == "error"

@@ -58,3 +58,9 @@ def test_a_pipe_gets_a_line_for_each_form():
     result = CliRunner().invoke(command, ["mma"], standalone_mode=False)
     assert len(result.stdout.splitlines()) == len(list(entries("mma")))
     assert all(entry["notation"] in result.stdout for entry in entries("mma"))
+
+
+def test_a_pattern_that_nothing_matches_names_what_was_meant():
+    result = CliRunner().invoke(command, ["ldmatrx"], standalone_mode=False)
+    assert "did you mean ldmatrix?" in result.stderr
+    assert "did you mean" not in CliRunner().invoke(command, ["ldmatrix", "--target", "sm_70"]).stderr

@@ -109,6 +109,16 @@ def test_a_wrong_element_names_line_register_and_thread():
     assert "out[0,0,1]" in finding.notes[1] and "from %f2 by CTA 0 warp 0 lane 0" in finding.notes[1]
 
 
+def test_elements_that_share_a_register_are_stored_from_it():
+    store = "mov.b32 %r1, 1; mov.b32 %r2, 2; ld.param.u64 %rd1, [out]; st.global.v2.b32 [%rd1], {%r1, %r2};"
+    text = f".version 8.0\n.target sm_80\n.entry k(.param .u64 out)\n{{ .reg .b32 %r<3>; .reg .b64 %rd<2>; {store} }}"
+    said = "// ptxsim: launch block=1\n// ptxsim: arg out = zeros({}):{}\n// ptxsim: expect out == {}\n"
+    halves = run_text(said.format(4, "u16", 7) + text).findings[0]
+    assert all(f" from %r{1 + i // 2} " in line for i, line in enumerate([halves.message, *halves.notes[1:3]]))
+    (whole,) = run_text(said.format(1, "u64", 7) + text).findings
+    assert " from %r1 " in whole.message
+
+
 def test_the_last_store_counts():
     text = PRODUCT.replace("zeros(2,64,2)", "zeros(256)")
     result = run_text("// ptxsim: expect out >= 3\n" + text)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ptxsim import arrays
+from ptxsim.session.ptxfile.expectations import check_comparison, parse_comparison
 from tests.session.comparison import check, product
 
 
@@ -161,4 +162,7 @@ def test_a_permuted_a_constant_and_an_empty_result_are_recognised():
     a = arrays.ramp(64, "f32")
     assert "other places" in check("D == A", A=a, D=a[::-1].copy())[0].notes[-1]
     assert "all zeros" in check("D == A", A=a, D=a * 0)[0].notes[-1]
+    names = {"A": a, "D": a * 0}
+    stored = check_comparison(parse_comparison("D == A"), names, writer=lambda name, index: "stored at line 4")
+    assert stored[0].notes[-1] == "D is all zeros: zeros were stored"
     assert "every element of D is 3" in check("D == A", A=a, D=a * 0 + 3)[0].notes[-1]

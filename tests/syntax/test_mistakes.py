@@ -95,6 +95,11 @@ def test_several_mistakes_show_at_once():
     assert [finding.line for finding in found] == [6, 7, 8, 10, 11]
 
 
+def test_a_brace_that_is_not_closed_is_one_mistake():
+    (finding,) = findings(kernel("mma.sync.x {a, b}, {c, d}, {e, f, {a, b};\nret;"))
+    assert finding.line == 6 and "still open" in finding.help
+
+
 def test_not_too_many_show():
     found = findings(kernel("add.s32 a b, c;\n" * 500 + ".regs x;"))
     assert [finding.line for finding in found] == [*range(6, 26), 506]

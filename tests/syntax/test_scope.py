@@ -190,6 +190,13 @@ def test_help_names_what_is_near():
     assert "`%r<5>` declares %r0 to %r4" in helps[0] and "did you mean `count`?" in helps[1]
 
 
+@pytest.mark.parametrize(("name", "meant"), [("%tidx", "%tid.x"), ("%lanid", "%laneid"), ("Count", "count")])
+def test_help_names_special_registers_and_other_capitals(name, meant):
+    with pytest.raises(PtxError) as caught:
+        flat(f".reg .b32 count; mov.b32 count, {name};")
+    assert f"did you mean `{meant}`?" in caught.value.findings[0].help
+
+
 def test_undeclared_names_can_be_asked_for():
     body = flat("add.s32 %0, %1, x; { add.s32 %0, %1, y; }", strict=False)
     assert [name.name for name in body.undeclared] == ["%0", "%1", "x", "y"]

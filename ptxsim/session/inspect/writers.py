@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ptxsim.diagnostic import Label
+from ptxsim.engine.program.operation import Op
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.session.inspect.operands import names_in
 from ptxsim.session.inspect.touches import STORES, elements_of, flat
 from ptxsim.session.launch import Launch
 from ptxsim.session.views import box, written
 from ptxsim.source import Source
+from ptxsim.types import TYPES
 
 WINDOW = 1 << 22  # elements of an array that are remembered: 20 bytes each
 _SHOWN = 4  # lines that are named
@@ -77,6 +79,7 @@ class Writers:
         self._again, self._source = again, source
         self._shapes: dict[str, tuple[int, ...]] | None = None
         self._first: dict[str, int] = {}  # the element at which each buffer begins
+        self._sizes: dict[str, int] = {}  # bytes of an element
         self._asked: list[tuple[str, tuple[int, ...], bool]] = []  # and whether any thread stores it
 
     def __call__(self, name: str, index: tuple[int, ...]) -> str | None:
@@ -93,8 +96,7 @@ class Writers:
             return "never stored"
         cta, warp, lane, part = self._stores.threads[name][place].tolist()
         op = self._ops[site]
-        registers = list(names_in(list(op.bound.operands.values())[-1]))
-        register = f" from {registers[part]}" if op.family == "store" and part < len(registers) else ""
+        register = _register(op, part * self._sizes[name]) if op.family == "store" else ""
         return f"stored at {self._source.place(op.line)}{register} by {_thread((cta, warp, lane))}"
 
     def _watch(self, asked: str, index: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
@@ -108,6 +110,7 @@ class Writers:
             if placed is not None:
                 count = math.prod(shape)
                 is_long = name == asked and count > WINDOW
+                self._sizes[name] = size
                 self._first[name] = first = int(np.ravel_multi_index(index, shape)) if is_long else 0
                 buffers[name] = placed[1].address + first * size, min(WINDOW, count - first), size
         self._ops, self._stores = launch.program.ops, Stores(buffers)
@@ -194,6 +197,14 @@ class Writers:
 def nobody_stores(stored: str) -> str:
     """Said of an element that is not among `stored`, what of its array is."""
     return f"no thread of this launch stores to it; stored is {stored}"
+
+
+def _register(op: Op, offset: int) -> str:
+    """ " from %r3": the register of a store that holds the byte at an offset; an element may be a part of one, or several."""
+    registers = list(names_in(list(op.bound.operands.values())[-1]))
+    type = TYPES.get(str(op.bound.modifiers.get("type")))
+    number = offset // type.bytes if type else len(registers)
+    return f" from {registers[number]}" if number < len(registers) else ""
 
 
 def _thread(thread: Thread) -> str:

@@ -59,12 +59,14 @@ def pattern_of(wrong: np.ndarray) -> str:
     return f", exactly those {preposition} {clause}" if is_exact else f", all {preposition} {clause}"
 
 
-def rearranged(got: np.ndarray, expected: np.ndarray, label: str, equal: Equal) -> str | None:
-    """A hint if the right values stand in the wrong places."""
+def rearranged(got: np.ndarray, expected: np.ndarray, label: str, equal: Equal, is_stored: bool = False) -> str | None:
+    """A hint if the right values stand in the wrong places. is_stored: whether a wrong element is known to have been stored."""
     import numpy as np
 
     if not np.any(got):
-        return f"{label} is all zeros: nothing was stored to it, or zeros were"
+        return (
+            f"{label} is all zeros: {'zeros were stored' if is_stored else 'nothing was stored to it, or zeros were'}"
+        )
     if np.array_equal(got, np.broadcast_to(got.flat[0], got.shape)):
         return f"every element of {label} is {show(got.flat[0])}"
     if got.ndim == 2 and got.shape[0] == got.shape[1] and equal(got.T, expected).all():

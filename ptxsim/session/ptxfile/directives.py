@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
 from ptxsim.diagnostic import KINDS, Finding, PtxError, find_kind
@@ -19,6 +20,11 @@ from ptxsim.types import TARGETS
 Dim3 = tuple[int, int, int]
 
 _COMMENT = re.compile(r"^\s*//\s*ptxsim:\s*")
+# What looks like a directive and is none, so that it would be passed over: `// ptxsim expect ...`, `ret; // ptxsim: expect ...`.
+_LIKE_ONE = re.compile(
+    r"^(?P<before>\s*|(?:(?!//).)*\S\s*)(?P<open>//|/\*)\s*(?P<tag>[A-Za-z]\w*)(?P<colon>\s*:)?\s*"
+    r"(?:launch\s+\w+\s*=|arg\s+[\w$%]+\s*=|expect\s+\S|seed\s+\d|target\s+sm_)"
+)
 _SETTING = re.compile(r"\s*([^\s=]+)(?:\s*=\s*(\S*))?")
 _ARGUMENT_NAME = re.compile(r"([A-Za-z_$%][\w$]*)\s*=(?!=)\s*")
 _FINDING = re.compile(r"([A-Za-z][\w-]*)(?:\s+at\s+(?:line\s+)?(\S+))?\s*$")
@@ -92,6 +98,8 @@ def parse_directives(source: Source) -> Directives:
     for number, line in enumerate(source.lines, 1):
         opening = _COMMENT.match(line)
         if not opening:
+            if like := _like_a_directive(line):
+                problems.append(like.at(Span(number, like.column, like.length)).of(source))
             continue
         try:
             _read(directives, line.rstrip(), opening.end(), number)
@@ -101,6 +109,26 @@ def parse_directives(source: Source) -> Directives:
     if problems:
         raise PtxError(problems)
     return directives
+
+
+def _like_a_directive(line: str) -> Finding | None:
+    """What is wrong with a line that means to be a directive and does not begin as one."""
+    like = _LIKE_ONE.match(line) if "//" in line or "/*" in line else None
+    if like is None or not get_close_matches(like["tag"].lower(), ["ptxsim"], cutoff=0.8):
+        return None
+    column, length = like.start("tag") + 1, len(like["tag"])
+    begins = "a directive begins with // ptxsim:"
+    if like["open"] == "/*":
+        return Finding("bad-directive", f"{begins}, not with /*", column=column, length=length, help="write // ptxsim:")
+    if like["before"].strip():
+        help = "put it on a line of its own"
+        return Finding("bad-directive", "a directive stands alone in its line", column=column, length=length, help=help)
+    written = line[like.start("tag") : like.end("colon") if like["colon"] else like.end("tag")]
+    fixes = (instead(written, "ptxsim:"),)
+    help = "write // ptxsim:"
+    return Finding(
+        "bad-directive", f"{begins}, not // {written}", column=column, length=len(written), help=help, fixes=fixes
+    )
 
 
 def _read(directives: Directives, line: str, start: int, number: int) -> None:

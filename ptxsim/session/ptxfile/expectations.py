@@ -311,11 +311,9 @@ class _Pair:
         of_it = "" if is_name or "[" not in pattern else f" of {self.left_text}"
         notes = [count + pattern + of_it, *lines[1:]]
         if isinstance(self.operator, ast.Eq):
-            notes += [
-                hint
-                for hint in [largest(got, expected, wrong, dtype), rearranged(got, expected, label, self.holds)]
-                if hint
-            ]
+            is_stored = ": stored at" in lines[0]
+            hints = (largest(got, expected, wrong, dtype), rearranged(got, expected, label, self.holds, is_stored))
+            notes += [hint for hint in hints if hint]
         help = rounding(got, expected, wrong, dtype) if isinstance(self.operator, ast.Eq) else None
         return Finding("expectation-failed", f"{text} does not hold: {lines[0]}", notes=tuple(notes), help=help)
 

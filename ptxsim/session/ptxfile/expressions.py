@@ -108,6 +108,16 @@ def _error(message: str, span: Span, help: str | None = None) -> PtxError:
     return PtxError(Finding("bad-directive", message, column=span.column, length=span.length, help=help))
 
 
+def _transposed(node: ast.BinOp, left: Any, right: Any) -> str | None:
+    """Which factor of a product would fit if it were transposed, or were not."""
+    for factor, one, other in ((node.right, left, right.T), (node.left, left.T, right)):
+        if one.ndim == other.ndim == 2 and one.shape[1] == other.shape[0]:
+            if isinstance(factor, ast.Attribute) and factor.attr == "T":
+                return f"leave out the .T of {ast.unparse(factor)}?"
+            return f"transpose it: {ast.unparse(factor)}.T?"
+    return None
+
+
 def _span(node: ast.AST) -> Span:
     column = getattr(node, "col_offset", 0)
     end = getattr(node, "end_col_offset", None) or column + 1
@@ -264,7 +274,9 @@ class _Evaluator:
             raise _error(f"{ast.unparse(node)}: {error}", _span(node)) from None
         except ValueError:
             shapes = " and ".join("x".join(map(str, value.shape)) or "a number" for value in (left, right))
-            raise _error(f"shapes do not fit: {shapes}", _span(node), "transpose with .T?") from None
+            is_product = isinstance(node.op, ast.MatMult) and np.ndim(left) == np.ndim(right) == 2
+            help = _transposed(node, left, right) if is_product else None
+            raise _error(f"shapes do not fit: {shapes}", _span(node), help) from None
         except TypeError:
             help = "a power is written **" if isinstance(node.op, ast.BitXor) else None
             raise _error(
