@@ -93,11 +93,13 @@ def command(
 
 def _files(names: Sequence[str]) -> Iterator[str]:
     """The files that are meant. Raises OSError for one that is not there."""
+    from ptxsim.session.ptxfile.directives import says_launch
+
     for name in names:
         path = Path(name)
         if path.is_dir():
             inside = sorted(_inside(path))
-            yield from (str(file) for file in inside if "// ptxsim: launch" in file.read_text(errors="replace"))
+            yield from (str(file) for file in inside if says_launch(file.read_text(errors="replace")))
         else:
             path.stat()
             yield name

@@ -43,7 +43,10 @@ def command(program: str, arguments: Sequence[str], wanted: Wanted, *, cuda_is_c
     path = shutil.which(program)
     if path is None:
         what = "cannot be executed" if os.path.exists(program) else "is no file or command"
-        raise _problem(f"{program} {what}", "give a Python file (.py), -m and a module, or an executable")
+        help = "give a Python file (.py), -m and a module, or an executable"
+        if program.endswith((".ptx", ".cu")):
+            help = f"one launch of a kernel is run by: ptxsim run {program}"
+        raise _problem(f"{program} {what}", help)
     variables |= _for_python(cuda_is_cpu) if _is_python(path) else _libraries(path)
     return Command([path, *arguments], variables)
 

@@ -274,10 +274,9 @@ def swizzle_atoms(mode: str, majors: tuple[str, ...] = ("K", "MN")) -> Drawing:
     """A swizzle atom, K-major above MN-major; mode: none, 32B, 64B, 128B. Raises PtxError."""
     from ptxsim.diagnostic import Finding, PtxError
     from ptxsim.layout.swizzle import SWIZZLE_BITS
+    from ptxsim.spelling import did_you_mean
 
     if mode not in SWIZZLE_BITS:
-        raise PtxError(
-            Finding("descriptor-invalid", f"no swizzle {mode!r}", help=f"there are {', '.join(SWIZZLE_BITS)}")
-        )
+        raise PtxError(Finding("descriptor-invalid", f"no swizzle {mode!r}", help=did_you_mean(mode, SWIZZLE_BITS)))
     first, *rest = (swizzle_atom_map(mode, major) for major in majors)
     return first.above(rest[0]) if rest else first

@@ -74,6 +74,7 @@ def test_what_ends_a_program_is_shown_from_its_own_line_on(tmp_path):
     [
         (["nowhere.py"], "there is no file nowhere.py"),
         (["nowhere"], "nowhere is no file or command"),
+        (["kernel.ptx"], "ptxsim run kernel.ptx"),
         (["--try-fixes", "./scan"], "exec has no option --try-fixes"),
         (["--target", "sm_91", "true"], "'sm_91' is no target"),
     ],

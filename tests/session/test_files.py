@@ -227,6 +227,13 @@ def test_past_an_array_of_a_known_size_the_array_is_to_grow():
     assert finding.help == "check the index, or declare tile larger"
 
 
+def test_a_swizzle_that_is_none_and_a_box_that_is_too_wide_for_one():
+    (finding,) = run_text(TENSOR_COPY.replace("swizzle=128B", "swizzle=128")).findings
+    assert finding.help == "did you mean 128B?"
+    (finding,) = run_text(TENSOR_COPY.replace("swizzle=128B", "swizzle=64B")).findings
+    assert "no more than 64: 32 elements" in finding.message
+
+
 def test_sizes_of_a_tensor_map_that_have_a_comma_between_them():
     with pytest.raises(PtxError) as caught:
         run_text(TENSOR_COPY.replace("box=64x8", "box=64,8"))

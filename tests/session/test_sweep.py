@@ -184,7 +184,7 @@ def test_work_is_taken_as_it_is_wanted():
 
 def test_the_command(tmp_path, capsys):
     file = tmp_path / "add.ptx"
-    file.write_text(TEXT)
+    file.write_text(TEXT.replace("// ptxsim: launch", "//ptxsim:launch"))  # which is one, too
     varied = ["--arg", "n=40", "--block", "32", "--block", "64", "--target", "sm_80", "--target", "sm_90"]
     words = ["sweep", str(tmp_path), "--seeds", "3", *varied]
     assert main([*words, "--workers", "1"]) == 1

@@ -15,6 +15,7 @@ import numpy as np
 
 from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.layout.swizzle import WIDE_ATOMS, WIDER_ATOMS
+from ptxsim.spelling import did_you_mean
 
 SIZE = 128
 DECLARED = f": a parameter is declared .param .align 64 .b8 map[{SIZE}]"
@@ -232,7 +233,7 @@ def check(t: TensorDescription) -> str | None:
         if inner * size % 16:
             return f"the box is {inner * size} bytes wide, it must be a multiple of 16"
         if t.swizzle != "none" and inner * size > (width := int(t.swizzle.partition("B")[0])):
-            return f"the box is {inner * size} bytes wide, swizzle {t.swizzle} allows no more than {width}"
+            return f"the box is {inner * size} bytes wide, swizzle {t.swizzle} allows no more than {width}: {width // size} elements"
     return None
 
 
@@ -344,7 +345,7 @@ def _word(given: str | int, words: Sequence[str], what: str) -> str:
         given = f"{given}B"
     if given in words:
         return given
-    raise _problem(f"{what} {given!r} is unknown", f"known are {', '.join(words)}")
+    raise _problem(f"{what} {given!r} is unknown", did_you_mean(given, words))
 
 
 def _problem(message: str, help: str | None = None) -> PtxError:

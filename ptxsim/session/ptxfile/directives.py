@@ -111,6 +111,12 @@ def parse_directives(source: Source) -> Directives:
     return directives
 
 
+def says_launch(text: str) -> bool:
+    """Whether a line of a text begins as the directive of a launch does."""
+    openings = ((line, _COMMENT.match(line)) for line in text.splitlines() if "ptxsim" in line)
+    return any(opening and line.startswith("launch", opening.end()) for line, opening in openings)
+
+
 def _like_a_directive(line: str) -> Finding | None:
     """What is wrong with a line that means to be a directive and does not begin as one."""
     like = _LIKE_ONE.match(line) if "//" in line or "/*" in line else None
