@@ -61,6 +61,12 @@ def remedies(words: str) -> list[Fix]:
     return [Fix(f"Change .target to {name}", (Edit(name, "target"),)) for name in wanted]
 
 
+def advice(words: str) -> str | None:
+    """The same as help: `write .target sm_100f or sm_110f`."""
+    heads = [edit for fix in remedies(words) for edit in fix.edits]
+    return f"write .{heads[0].where} {' or '.join(edit.text for edit in heads)}" if heads else None
+
+
 def _meets(target: Target, requirement: str) -> bool:
     first, _, last = requirement.partition("-")
     return target.meets(first) and (not last or target.number <= parse_target(last).number)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ptxsim.diagnostic import Finding
 from ptxsim.isa import refusals, registry
-from ptxsim.isa.availability import remedies
+from ptxsim.isa.availability import advice, remedies
 from ptxsim.isa.check_operand import check_operands, name_operands, split_parts
 from ptxsim.isa.match_opcode import Candidate, match_forms
 from ptxsim.isa.names import Names
@@ -127,7 +127,7 @@ class Binder:
                 why = f"{form.name} cannot read the special register {name}"
                 return "operand-mismatch", why, "mov it into a register first"
             problem = availability(name).problem(self.version, self.target)
-            return (problem[0], f"{name} {problem[1]}", None) if problem else None
+            return (problem[0], f"{name} {problem[1]}", advice(problem[1])) if problem else None
         if not _is_value(kind) or names.register_type(name) is not None:
             return None
         if form.name not in ADDRESS_READERS:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from ptxsim.diagnostic import Finding
 from ptxsim.edits import instead
 from ptxsim.isa import registry
-from ptxsim.isa.availability import Availability, remedies
+from ptxsim.isa.availability import Availability, advice, remedies
 from ptxsim.isa.match_opcode import match_forms
 from ptxsim.isa.notation import assign
 from ptxsim.isa.registry import Form
@@ -43,9 +43,7 @@ def refused(opcode: str, kind: str, why: str, target: Target, version: Version) 
     forms = _relatives_here(name, len(registry.forms(name)), target, version)
     _, legal = _best(opcode, forms) if forms else (None, opcode)
     other = legal != opcode
-    heads = [edit for fix in remedies(why) for edit in fix.edits]
-    said = f"write .{heads[0].where} {' or '.join(edit.text for edit in heads)}" if heads else None
-    help = f"did you mean {legal}?" if other else said
+    help = f"did you mean {legal}?" if other else advice(why)
     return Finding(kind, f"{opcode}: {why}", help=help, fixes=(*[instead(opcode, legal)] * other, *remedies(why)))
 
 

@@ -202,3 +202,9 @@ def test_what_is_suggested_is_legal():
 def test_a_misspelt_name_is_told_as_far_as_it_is_none(opcode, called, meant):
     (finding,) = check(f"{BEFORE}{opcode} %r1;\nret; }}")
     assert finding.message == f"no instruction is called {called}" and finding.help == f"did you mean {meant}?"
+
+
+def test_a_special_register_of_other_targets_says_which_to_write():
+    text = ".version 8.0\n.target sm_80\n.entry k() { .reg .b32 %r1; mov.u32 %r1, %cluster_ctarank; ret; }"
+    (finding,) = check(text)
+    assert (finding.name, finding.help) == ("wrong-target", "write .target sm_90")
