@@ -126,7 +126,10 @@ def check(kind: Kind, operand: ast.Operand, modifiers: Mapping[str, object], nam
             return None if declared in kind.kinds else f"must be a {kind.what}, {operand.name} is none"
         case Either():
             problems = [check(k, operand, modifiers, names) for k in kind.kinds]
-            return None if None in problems else problems[0]
+            # What is wrong with a literal says the kind that takes literals.
+            is_literal = isinstance(operand, ast.Integer)
+            meant = [why for k, why in zip(kind.kinds, problems) if isinstance(k, Imm) == is_literal]
+            return None if None in problems else (meant or problems)[0]
         case Nowhere():
             return None if isinstance(operand, ast.Sink) else "must be the sink _"
         case Args():

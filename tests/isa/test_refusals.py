@@ -154,6 +154,11 @@ TEXTS = {
         "operand a is the vector %tid; write one of its components, such as %tid.x",
         "the form is `mov.type d, a`",
     ),
+    "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 120;": (
+        "operand-mismatch",
+        "operand n must be a multiple of 16, here is 120",
+        "the form is `cp.async.bulk{.weak}.global.shared::cta.bulk_group [a], [b], n`",
+    ),
     "cp.async.wait_al;": ("illegal-form", "no .wait_al for cp.async", "did you mean cp.async.wait_all?"),
     "cp.async.ca.shared.global [%rd1], [%rd2], 2;": (
         "operand-mismatch",
