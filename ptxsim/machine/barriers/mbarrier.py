@@ -6,7 +6,7 @@ them, in any CTA of the cluster, and the words for what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -149,13 +149,18 @@ def places(m: Port, space: str | None, address: LaneValue) -> Iterator[tuple[Cta
         yield owner_of(m, memory), memory, offsets, mask
 
 
-def each(m: Port, space: str | None, address: LaneValue, event: Event | None = None) -> Iterator[tuple[int, MBarrier]]:
-    """(lane, mbarrier) of every executing lane, lowest first within each CTA."""
+def each(
+    m: Port, space: str | None, address: LaneValue, event: Event | None = None, over: Callable[[Cta, int, int], bool] | None = None
+) -> Iterator[tuple[int, MBarrier]]:  # fmt: skip
+    """(lane, mbarrier) of every executing lane, lowest first within each CTA, but for those of which `over` says, given CTA, offset and lane,
+    that there is nothing to do."""
     for cta, memory, offsets, mask in places(m, space, address):
         if event is not None:
             m.emit(event, Space.SHARED, 8, 0, mask, cluster_addresses(m, memory, offsets))
         found = None
         for lane, offset in zip(np.flatnonzero(mask).tolist(), offsets[mask].tolist()):
+            if over is not None and over(cta, offset, lane):
+                continue
             try:
                 if found is None or found.record.offset != offset or not found.record.live:
                     found = find(cta, offset, int(address[lane]))
@@ -210,9 +215,22 @@ class MBarriers:
 
     def inval(self, space: str | None, a: LaneValue) -> None:
         """The objects are no more; their memory is the program's."""
-        for _, barrier in each(self.port, space, a, Event.STORE):
+        for _, barrier in each(self.port, space, a, Event.STORE, self._has_ended):
             look_at(self.port.machine, self.port.cta.mbarriers, barrier.record)
             barrier.record.live = 0
+
+    def _has_ended(self, cta: Cta, offset: int, lane: int) -> bool:
+        """Whether an object is no more, which is reported and left at that: libcu++ destroys what its pipelines share twice."""
+        table = cta.mbarriers
+        place = state.place_of(table, offset)
+        if place == state.NOWHERE or table.all[place].live:
+            return False
+        where = shared_name(cta.cluster.variables, table.all[place].called)
+        help = "the manual asks for a live one: leave one mbarrier.inval out"
+        self.port.report(
+            "mbarrier-init", f"mbarrier.inval of {where}, which has been ended before", lane, help, level="warning"
+        )
+        return True
 
     def arrive(self, space: str | None, a: LaneValue, n: LaneValue, kind: int = 0) -> LaneValue:
         """n arrivals of a kind; gives tokens."""
