@@ -3,6 +3,8 @@
 import pytest
 
 from ptxsim.engine.compiled.codegen.kernel import KernelWriter
+from ptxsim.engine.compiled.codegen.port import EmitPort
+from ptxsim.engine.compiled.ir.value import CannotEmit
 from ptxsim.engine.compiled.library import Library
 from ptxsim.engine.compiled.run import engine as compiled
 from ptxsim.engine.compiled.run.cta_runner import NativeCluster
@@ -74,8 +76,14 @@ def test_what_blocks_leave_to_the_interpreter_is_known_to_the_next_process(nativ
     assert expected and not other._kernels
 
 
-def test_the_slow_path_knows_what_the_block_has_written():
+def test_the_slow_path_knows_what_the_block_has_written(native, monkeypatch):
     """What was to be stored before an operation gave up its native form is stored before the slow path."""
+
+    def give_up(self, space, address, *_):
+        self._access(address)
+        raise CannotEmit("an update that is not known")
+
+    monkeypatch.setattr(EmitPort, "atomic", give_up)
     text = body("add.u64 %d3, %d0, 4; atom.add.f32 %f0, [%d3], %f1; mov.b32 %r4, %f0;")
     assert run(text, "compiled")[1].slow_path[0].instruction == "atom.add.f32"
     compare(text)
