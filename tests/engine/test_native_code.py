@@ -44,7 +44,7 @@ def test_families_that_end_no_block_are_native():
     assert why == {""}
 
 
-def test_a_defect_in_a_lowering_is_no_slow_path(monkeypatch):
+def test_a_defect_in_a_lowering_is_no_slow_path(native, monkeypatch):
     def defective(w, op):
         raise TypeError("a defect")
 
