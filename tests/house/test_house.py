@@ -2,8 +2,11 @@
 
 import ast
 import re
+import subprocess
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 PACKAGE = Path(__file__).parents[2] / "ptxsim"
 MODULES = {
@@ -54,6 +57,19 @@ def test_the_page_on_architecture_names_what_is_there():
     inner = {path.parent.relative_to(PACKAGE) for path in PACKAGE.rglob("__init__.py")}
     missing = [str(room) for room in inner if len(room.parts) > 1 and f"`{room.name}`" not in named[room.parts[0]]]
     assert not missing, f"rooms that their row does not name: {', '.join(missing)}"
+
+
+def test_the_top_of_the_repository_has_what_belongs_there():
+    """Files that git knows; in a copy without git there is nothing to ask."""
+    try:
+        found = subprocess.run(
+            ["git", "ls-files"], cwd=PACKAGE.parent, capture_output=True, text=True, check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no git repository")
+    top = {name.partition("/")[0] for name in found.splitlines() if not name.startswith(".")}
+    folders = {"docs", "grammar", "ptxsim", "samples", "tests", "tools"}
+    assert top == {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "mkdocs.yml", "pyproject.toml", *folders}
 
 
 # A family's own words stand in its instructions, in the machine, its layouts and numbers, and in what draws it: everybody else asks facts.
