@@ -57,6 +57,7 @@ def test_the_place_of_an_argument_is_its_name():
         ("// ptxsim: launch grid=0", 24, None),
         ("// ptxsim: launch grid=1,2,3,4", 24, None),
         ("// ptxsim: launch block", 19, "block=1"),
+        ("// ptxsim: launch block=64 grid=2 block=32", 35, "leave one of the two out"),
         ("// ptxsim: target sm_91", 19, "sm_9"),
         ("// ptxsim: seed x", 17, None),
         ("// ptxsim: arg A = intz(4):f16", 20, "ints"),
@@ -101,6 +102,17 @@ def test_a_bad_directive_is_a_finding_with_place_and_help(line, column, help):
 )
 def test_other_comments_are_no_directives(line):
     assert parse_directives(Source(line)).values == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "column"),
+    [("launch block=64", "launch grid=1 block=32", 26), ("seed 1", "seed 2", 17), ("target sm_90", "target sm_80", 19)],
+)
+def test_of_two_values_none_is_passed_over(first, second, column):
+    with pytest.raises(PtxError, match="already") as caught:
+        parse_directives(Source(f"// ptxsim: {first}\n// ptxsim: {second}"))
+    assert [(finding.line, finding.column) for finding in caught.value.findings] == [(2, column)]
+    parse_directives(Source(f"// ptxsim: {first}\n// ptxsim: {first}"))
 
 
 def test_all_bad_directives_are_reported_at_once():

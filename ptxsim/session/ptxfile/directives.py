@@ -71,6 +71,7 @@ class Directives:
     arguments: list[Argument] = field(default_factory=list)
     findings: list[ExpectedFinding] = field(default_factory=list)
     values: list[ExpectedValue] = field(default_factory=list)
+    said: dict[str, str] = field(default_factory=dict)  # options and directives that say one thing, with what
 
     @property
     def has_launch(self) -> bool:
@@ -89,6 +90,18 @@ def _unknown(offset: int, word: str, message: str, choices: Iterable[str]) -> _B
     choices = list(choices)
     close = nearest(word.lower(), choices)
     return _Bad(offset, len(word), message, did_you_mean(word, choices), (instead(word, close),) if close else ())
+
+
+def _say(directives: Directives, name: str, value: str, offset: int, length: int) -> None:
+    """Keep what is said once: of two values one would be passed over."""
+    before = directives.said.setdefault(name, value)
+    if before != value:
+        raise _Bad(
+            offset,
+            length,
+            f"{name} is {before} already",
+            f"leave one of the two out: {name}={before} or {name}={value}",
+        )
 
 
 def parse_directives(source: Source) -> Directives:
@@ -159,23 +172,29 @@ def _read_launch(directives: Directives, line: str, start: int, number: int) -> 
                 f"{key} needs a value",
                 f"write {key}=1" if key not in ("entry", "after") else f"write {key}=NAME",
             )
-        if key == "entry":
-            directives.entry = value
-            continue
-        if key == "after":
-            directives.after = tuple(value.split(","))
-            continue
         try:
-            said: Any = {key: parse_size(value) if key == "shared_mem" else parse_dim3(value)}
-            directives.launch = replace(directives.launch, **said)
+            _set_option(directives, key, value)
         except ValueError as error:
             raise _Bad(line.find(value, offset + len(key)), len(value), f"{key}: {error}") from None
+        _say(directives, key, value, offset, len(key) + 1 + len(value))
+
+
+def _set_option(directives: Directives, key: str, value: str) -> None:
+    """Keep an option of a launch. Raises ValueError."""
+    if key == "entry":
+        directives.entry = value
+    elif key == "after":
+        directives.after = tuple(value.split(","))
+    else:
+        said: Any = {key: parse_size(value) if key == "shared_mem" else parse_dim3(value)}
+        directives.launch = replace(directives.launch, **said)
 
 
 def _read_target(directives: Directives, line: str, start: int, number: int) -> None:
     name = line[start:].strip()
     if name not in TARGETS:
         raise _unknown(start, name, f"{name!r} is no target", TARGETS)
+    _say(directives, "target", name, start, len(name))
     directives.launch = replace(directives.launch, target=name)
 
 
@@ -184,6 +203,7 @@ def _read_seed(directives: Directives, line: str, start: int, number: int) -> No
         directives.launch = replace(directives.launch, seed=parse_size(line[start:].strip()))
     except ValueError as error:
         raise _Bad(start, len(line) - start, f"seed: {error}") from None
+    _say(directives, "seed", line[start:].strip(), start, len(line) - start)
 
 
 def _read_arguments(directives: Directives, line: str, start: int, number: int) -> None:
