@@ -58,7 +58,7 @@ def facts(cycles: Cycles) -> list[str]:
     )
     memory = cycles.memory
     looked = memory["l1_sectors"]
-    hits = f"{memory['l1_hit_sectors'] / looked:.0%} of {looked:.0f} sectors hit L1" if looked else "no global loads"
+    hits = f"{memory['l1_hit_sectors'] / looked:.0%} of {looked:.0f} sectors hit L1" if looked else "no loads through L1"
     said = "taken for one ALU operation each, matrix products for the nearest measured one"
     more = len(cycles.unknown_costs) - MOST_UNKNOWN
     named = ", ".join(cycles.unknown_costs[:MOST_UNKNOWN]) + (f" and {more} more" if more > 0 else "")
@@ -68,7 +68,7 @@ def facts(cycles: Cycles) -> list[str]:
         f"{held.registers} registers a thread; {_waves(cycles)}",
         f"issue       {cycles.issue:.0%} of the slots; {plural(cycles.issued, 'machine instruction')} on SM {cycles.sm}, {plural(cycles.ctas, 'CTA')}",
         f"pipes       {pipes or 'idle'}",
-        f"memory      {hits}; {plural(int(memory['shared_wavefronts']), 'shared-memory cycle')}",
+        f"memory      {hits}; {plural(int(memory['shared_wavefronts']), 'shared-memory cycle')} of loads and stores",
         *unknown,
         _code(cycles),
     ]
