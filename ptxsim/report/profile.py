@@ -58,7 +58,9 @@ def facts(cycles: Cycles) -> list[str]:
     )
     memory = cycles.memory
     looked = memory["l1_sectors"]
-    hits = f"{memory['l1_hit_sectors'] / looked:.0%} of {looked:.0f} sectors hit L1" if looked else "no loads through L1"
+    hits = (
+        f"{memory['l1_hit_sectors'] / looked:.0%} of {looked:.0f} sectors hit L1" if looked else "no loads through L1"
+    )
     said = "taken for one ALU operation each, matrix products for the nearest measured one"
     more = len(cycles.unknown_costs) - MOST_UNKNOWN
     named = ", ".join(cycles.unknown_costs[:MOST_UNKNOWN]) + (f" and {more} more" if more > 0 else "")

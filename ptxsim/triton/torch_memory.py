@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import gc
 from collections import OrderedDict
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -83,6 +83,12 @@ class Statistics:
         return found
 
 
+@contextmanager  # as torch's is: its compiler looks at what is inside
+def use_mem_pool(pool: object, device: object = None) -> Iterator[None]:
+    """Memory is the host's allocator's."""
+    yield
+
+
 def answers(total: int) -> dict[str, Callable[..., Any]]:
     """By the names of torch.cuda's functions."""
     statistics = Statistics(total)
@@ -99,7 +105,7 @@ def answers(total: int) -> dict[str, Callable[..., Any]]:
         "reset_accumulated_memory_stats": lambda device=None: None, "reset_accumulated_host_memory_stats": lambda: None,
         "reset_peak_host_memory_stats": lambda: None, "host_memory_stats": OrderedDict, "get_allocator_backend": lambda: "native",
         "set_per_process_memory_fraction": lambda fraction, device=None: None, "get_per_process_memory_fraction": lambda device=None: 1.0,
-        "MemPool": MemPool, "use_mem_pool": lambda pool, device=None: nullcontext(), "list_gpu_processes": lambda device=None: "",
+        "MemPool": MemPool, "use_mem_pool": use_mem_pool, "list_gpu_processes": lambda device=None: "",
     }  # fmt: skip
 
 
