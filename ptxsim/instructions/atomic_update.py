@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from ptxsim import lanes
 from ptxsim.lanes import LaneValue, Operation
 from ptxsim.numerics import scalar, scalar64
@@ -65,6 +67,7 @@ def add_double_in_global(old: LaneValue, b: LaneValue) -> LaneValue:
     return lanes.where((old != old) | (b != b), of_nan, found)
 
 
+@cache  # what is the same in all memory is one update
 def add_half(t: ScalarType) -> Operation:
     """f16 or bf16 to nearest even, subnormals kept: the f32 sum of two such numbers is exact or rounds twice without harm."""
 
@@ -74,6 +77,7 @@ def add_half(t: ScalarType) -> Operation:
     return add
 
 
+@cache
 def pick(t: ScalarType, larger: bool) -> Operation:
     """min or max of f16 or bf16: a number beats a NaN, -0 lies below +0."""
 
@@ -89,6 +93,7 @@ def pick(t: ScalarType, larger: bool) -> Operation:
     return choose
 
 
+@cache
 def per_half(function: Operation, t: ScalarType) -> Operation:
     """A packed word: the same for both halves."""
     element = TYPES[t.element or ""]

@@ -15,13 +15,8 @@ from ptxsim.triton.philox import Philox
 from ptxsim.triton.streams import Context, Event, ExternalStream, GenericEvent, Stream
 from ptxsim.types import Target
 
-_MODULES = (
-    "memory",
-    "random",
-    "streams",
-    "graphs",
-    "nvtx",
-)  # of torch.cuda, which hold functions of its own names, too
+# Of torch.cuda: they hold functions of its own names, too.
+_MODULES = ("memory", "random", "streams", "graphs", "nvtx")
 
 
 def _zero(*given: Any) -> int:

@@ -3,6 +3,9 @@
 import itertools
 import os
 
+import numpy as np
+import pytest
+
 from ptxsim.machine import pages
 from ptxsim.session.device import Device
 
@@ -40,3 +43,19 @@ def test_without_word_of_its_pages_no_memory_is_kept(monkeypatch):
     spare = pages.Spare()
     spare.put([(spare.take(1 << 21), 1 << 21)])
     assert not spare._held
+
+
+@pytest.mark.parametrize("size", (0, 3, 8, 21, pages._PIECE, 3 * pages._PIECE + 13))
+def test_what_is_copied_to_zeros_is_there(size):
+    source, target = np.zeros((2, size), np.uint8)
+    source[-3:] = 5  # bytes that make no whole word
+    source[size // 2 : size // 2 + 1] = 7
+    pages.copy_to_zeros(source, target)
+    assert np.array_equal(source, target)
+
+
+def test_zeros_are_not_copied():
+    source, target = np.zeros(2 * pages._PIECE, np.uint8), np.full(2 * pages._PIECE, 9, np.uint8)
+    source[0] = 1
+    pages.copy_to_zeros(source, target)
+    assert not target[1 : pages._PIECE].any() and (target[pages._PIECE :] == 9).all()

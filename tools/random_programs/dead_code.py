@@ -72,9 +72,10 @@ def _read(lines: list[str]) -> list[_Line]:
         elif opcode.startswith(EFFECTS):
             found.append(_Line(set(), needs | set(registers), [n + 1], True))
         else:
-            writes = set(_REGISTER.findall(_RESULTS.match(rest)[0]))  # type: ignore[index]
+            results = _RESULTS.findall(rest)[0]
+            writes = set(_REGISTER.findall(results))
             own = writes if guard else set()
-            reads = set(_REGISTER.findall(_RESULTS.sub("", rest, count=1)))
+            reads = set(_REGISTER.findall(rest[len(results) :]))
             kept = opcode.startswith("atom") or _CARRY.search(opcode) is not None
             found.append(_Line(writes, needs | own | reads, [n + 1], kept, guarded=bool(guard)))
     return found

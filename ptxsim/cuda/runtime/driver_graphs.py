@@ -9,7 +9,7 @@ from typing import Any
 
 from ptxsim.cuda.runtime.contexts import pointer_attribute
 from ptxsim.cuda.runtime.functions import FUNCTIONS, CudaError, function
-from ptxsim.cuda.runtime.graph_nodes import _add, memset
+from ptxsim.cuda.runtime.graph_nodes import add_step, memset
 from ptxsim.cuda.runtime.graphs import capture_info
 from ptxsim.cuda.runtime.state import Runtime
 
@@ -30,6 +30,9 @@ _SAME = {
     "cuGraphKernelNodeSetParams_v2": "cudaGraphKernelNodeSetParams",
     "cuGraphExecKernelNodeSetParams_v2": "cudaGraphExecKernelNodeSetParams",
 }  # fmt: skip
+# CUpointer_attribute: what is a truth value, what is a number. The others are addresses and sizes.
+_TRUTH, _NUMBERS = {6, 8, 10, 13, 15, 21}, {2, 9, 16}
+
 for name, known in _SAME.items():
     FUNCTIONS[name] = replace(FUNCTIONS[known], name=name)
 
@@ -40,7 +43,7 @@ for name, known in _SAME.items():
 def add_memset(
     runtime: Runtime, node: Any, graph: int | None, after: Any, count: int, parameters: int | None, context: int | None
 ) -> None:
-    _add(runtime, node, graph, after, count, memset(runtime, parameters))
+    add_step(runtime, node, graph, after, count, memset(runtime, parameters))
 
 
 @function(
@@ -65,7 +68,3 @@ def pointer_attributes(runtime: Runtime, count: int, attributes: Any, data: Any,
 def _size(attribute: int) -> Any:
     """The type of what an attribute writes."""
     return ctypes.c_bool if attribute in _TRUTH else ctypes.c_uint32 if attribute in _NUMBERS else ctypes.c_uint64
-
-
-# CUpointer_attribute: what is a truth value, what is a number. The others are addresses and sizes.
-_TRUTH, _NUMBERS = {6, 8, 10, 13, 15, 21}, {2, 9, 16}

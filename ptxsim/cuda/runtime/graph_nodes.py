@@ -135,7 +135,7 @@ Maker = Callable[..., Step]
 _ADD = "void **node, void *graph, void **after, size_t count"
 
 
-def _add(runtime: Runtime, node: Any, graph: int | None, after: Any, count: int, step: Step) -> None:
+def add_step(runtime: Runtime, node: Any, graph: int | None, after: Any, count: int, step: Step) -> None:
     nodes, before = graph_of(runtime, graph).nodes, frozenset(handles(after, count))
     if not before <= nodes.keys():
         raise CudaError(INVALID_VALUE)
@@ -153,7 +153,7 @@ def _register(name: str, given: str, maker: Maker, setter: str = "SetParams", su
     more = f", {given}" if given else ""
 
     def add(runtime: Runtime, node: Any, graph: int | None, after: Any, count: int, *parameters: Any) -> None:
-        _add(runtime, node, graph, after, count, maker(runtime, *parameters))
+        add_step(runtime, node, graph, after, count, maker(runtime, *parameters))
 
     def change(runtime: Runtime, node: int | None, *parameters: Any) -> None:
         _replace(holder_of(runtime, node), node, maker(runtime, *parameters))
@@ -274,7 +274,7 @@ def _step(runtime: Runtime, parameters: int | None) -> Step:
 def add_node(
     runtime: Runtime, node: Any, graph: int | None, after: Any, edges: int | None, count: int, parameters: int | None
 ) -> None:  # fmt: skip
-    _add(runtime, node, graph, after, count, _step(runtime, parameters))
+    add_step(runtime, node, graph, after, count, _step(runtime, parameters))
 
 
 @function(f"cudaGraphAddNode({_ADD.replace('size_t', 'void *edges, size_t')}, void *parameters)")

@@ -150,16 +150,16 @@ def places(m: Port, space: str | None, address: LaneValue) -> Iterator[tuple[Cta
 
 
 def each(
-    m: Port, space: str | None, address: LaneValue, event: Event | None = None, over: Callable[[Cta, int, int], bool] | None = None
+    m: Port, space: str | None, address: LaneValue, event: Event | None = None, skips: Callable[[Cta, int, int], bool] | None = None
 ) -> Iterator[tuple[int, MBarrier]]:  # fmt: skip
-    """(lane, mbarrier) of every executing lane, lowest first within each CTA, but for those of which `over` says, given CTA, offset and lane,
+    """(lane, mbarrier) of every executing lane, lowest first within each CTA, but for those of which `skips` says, given CTA, offset and lane,
     that there is nothing to do."""
     for cta, memory, offsets, mask in places(m, space, address):
         if event is not None:
             m.emit(event, Space.SHARED, 8, 0, mask, cluster_addresses(m, memory, offsets))
         found = None
         for lane, offset in zip(np.flatnonzero(mask).tolist(), offsets[mask].tolist()):
-            if over is not None and over(cta, offset, lane):
+            if skips is not None and skips(cta, offset, lane):
                 continue
             try:
                 if found is None or found.record.offset != offset or not found.record.live:

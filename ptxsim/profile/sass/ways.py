@@ -11,7 +11,7 @@ SOON = 8  # steps for each block of a way
 
 def way_through(graph: ControlFlow, covers: Mapping[int, int], silent: Set[int]) -> list[int]:
     """The way that passes each of these blocks as often as it is said, and beside them only `silent` ones, which are no code: a loop that is left in
-    its middle runs its head once more than the rest, wherever in the text the rest is. None where there is no such way, or it is not soon found."""
+    its middle runs its head once more than the rest, wherever in the text the rest is. Empty where there is no such way, or it is not soon found."""
     first = next((n for n in covers if all(n in graph.dominators[other] for other in covers)), None)
     if first is None:
         return []

@@ -16,7 +16,7 @@ from ptxsim.types import TYPES
 
 def undo_approximations(program: Program) -> None:
     """Give reciprocals of reciprocals and of exponentials the effects that ptxas gives them."""
-    made = {slot_of(op.destinations[0]) for op in program.ops if _is(op, "rcp") or _is(op, "ex2")}
+    made = {slot_of(op.destinations[0]) for op in program.ops if _is(op, "rcp") or _is(op, "ex2")} - {None}
     found = [op for op in program.ops if _is(op, "rcp") and slot_of(op.sources[0]) in made]
     if not found:
         return

@@ -81,11 +81,11 @@ class _Dot:
 
     def text(self) -> str:
         e = self.e
-        last = e.let("add i64 %count, -1")
         pair = Loop(e, "%count", *(self._over(self._exponents(self._factors("0"), 0)) if self.ahead else ()))
         self.largest = pair.values
         if self.ahead:
-            following = e.call("umin.i64", "i64", ("i64", e.let(f"add i64 {pair.number}, 1")), ("i64", last))
+            number, last = (e.let(f"add i64 {n}") for n in (f"{pair.number}, 1", "%count, -1"))
+            following = e.call("umin.i64", "i64", ("i64", number), ("i64", last))
             self.following = self._factors(e.let(following))
         c0, c1, d0, d1 = self._places(pair.number, ("c", "c", "d", "d"), 3)
         run = {"integer": self._integer, "halves": self._halves, "fused": self._chain}[self.rule.algorithm]
