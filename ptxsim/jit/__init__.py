@@ -20,7 +20,8 @@ takes several times as long, once it has run for a while. `checked` does so with
     count.compiled(records, seen)               # machine code
     count.form(len(records))(records, seen)     # Python until there have been many
 
-Arguments: arrays (rows in one piece, the distance of rows as it comes), ints, floats, bools, tuples of these, named or not.
+Arguments: arrays (rows in one piece, the distance of rows as it comes), ints, floats, bools, tuples of these, named or not; tuples of one
+kind, of which one is taken by its number (`ptxsim.jit.kinds.Alike`).
 Results: numbers or a tuple of numbers.
 
 The language: `if`, `while`, `for` over range() or a tuple written there, `break`, `continue`, `return`; assignment, also to

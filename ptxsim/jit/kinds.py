@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,19 @@ class Struct:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """Tuples of one kind that Python passed (Alike), one after the other."""
+
+    kind: Struct
+    name = "list of tuples"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The address of the first, how many there are."""
+        return ("ptr", "i64")
+
+
+@dataclass(frozen=True, slots=True)
 class Several:
     """A tuple made in a body."""
 
@@ -96,7 +111,7 @@ class Several:
         return tuple(part for kind in self.kinds for part in kind.parts)
 
 
-Kind = Scalar | Array | Record | Struct | Several
+Kind = Scalar | Array | Record | Struct | Table | Several
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +127,10 @@ class Known:
     """What is known when a body is compiled: a constant, a function, a dtype, a module."""
 
     value: Any
+
+
+class Alike(list[T]):
+    """Tuples of one kind, at least one, of which a body takes one by its number. More may be appended between calls; none may change."""
 
 
 MOST_RESULTS = 8
@@ -142,6 +161,8 @@ def kind_of(value: Any) -> Kind:
         return FLOAT
     if isinstance(value, tuple):
         return Struct(getattr(value, "_fields", ()), tuple(map(kind_of, value)))
+    if isinstance(value, Alike) and isinstance(kind := kind_of(value[0]), Struct):
+        return Table(kind)
     raise TypeError(f"a body takes no {type(value).__name__}")
 
 
@@ -151,6 +172,8 @@ def signature_of(value: Any) -> Any:
         return value.dtype, value.ndim
     if isinstance(value, np.ndarray):
         return kind_of(value)
+    if isinstance(value, Alike):
+        return Alike, signature_of(value[0])
     if not isinstance(value, tuple):
         return type(value)
     kept = getattr(value, "__dict__", {})

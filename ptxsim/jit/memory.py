@@ -21,6 +21,7 @@ from ptxsim.jit.kinds import (
     Scalar,
     Several,
     Struct,
+    Table,
     Value,
     words,
 )
@@ -133,7 +134,9 @@ class Memory(Arithmetic):
         return found
 
     def sizes(self, array: Value) -> list[str]:
-        """The dimensions of an array."""
+        """The dimensions of an array, or how many tuples there are."""
+        if isinstance(array.kind, Table):
+            return [array.parts[1]]
         assert isinstance(array.kind, Array)
         runtime = iter(array.parts[1:])
         return [next(runtime) if size is None else str(size) for size in array.kind.shape]
@@ -145,6 +148,12 @@ class Memory(Arithmetic):
             if len(indices) != 1 or not isinstance(indices[0], Known) or not isinstance(indices[0].value, int):
                 self.refuse("members of tuples are named by constants")
             return self.member(base, range(len(kind.kinds))[indices[0].value])
+        if isinstance(kind, Table) and len(indices) == 1:
+            which = self.value(indices[0]).parts[0]
+            if self.checked:
+                self.guard(self.let(f"icmp ult i64 {which}, {base.parts[1]}"))
+            step = self.let(f"mul i64 {which}, {8 * words(kind.kind)}")
+            return Value(kind.kind, (self.offset(base.parts[0], step),))
         if not isinstance(kind, Array) or len(indices) > len(kind.shape):
             self.refuse(f"{len(indices)} indices of {kind.name}")
         sizes, numbers, inside = self.sizes(base), [], "true"

@@ -12,7 +12,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from ptxsim.jit import kinds
 from ptxsim.jit.compiler import FEW_PASSES, PASSES, Jit, full_name, shared
-from ptxsim.jit.kinds import FIRST_ARGUMENT, Kind, Scalar, Struct, kind_of, signature_of
+from ptxsim.jit.kinds import FIRST_ARGUMENT, Alike, Kind, Scalar, Struct, kind_of, signature_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -124,10 +124,10 @@ class PreparedCall:
         ctypes.memmove(self.block + len(_EMPTY_HEAD), words, len(words))
 
 
-def prepared(form: Callable[..., Any], args: tuple[Any, ...]) -> PreparedCall | None:
-    """A call of a form of a body; None where it has no careful code yet."""
+def prepared(form: Callable[..., Any], args: tuple[Any, ...], hasty: bool = False) -> PreparedCall | None:
+    """A call of a form of a body; None where it has no careful code yet, or, if that is not worth waiting for (`hasty`), no code."""
     entry = form.entries.get(tuple(map(signature_of, args))) if isinstance(form, Compiled) else None
-    return None if entry is None or entry.left or entry.places else PreparedCall(entry, args)
+    return None if entry is None or (entry.left and not hasty) or entry.places else PreparedCall(entry, args)
 
 
 def asks_first(function: Callable[..., Any]) -> bool:
@@ -176,7 +176,17 @@ def _flattened(kind: Kind, value: Any) -> list[Any]:
         return [*found, value.strides[0]] if kind.strided else found
     if isinstance(kind, Struct):
         return [number for inner, each in zip(kind.kinds, value) for number in _flattened(inner, each)]
-    return [value]
+    return _table(kind.kind, value) if isinstance(kind, kinds.Table) else [value]
+
+
+def _table(kind: Struct, tuples: Alike[Any]) -> list[int]:
+    """Where the words of tuples lie, which the list keeps, and how many they are."""
+    kept = tuples.__dict__
+    if kept.get("count") != len(tuples):
+        packer = struct.Struct("=" + _codes(kind))
+        text = b"".join(_packed(packer, kind, each) for each in tuples)
+        kept["table"], kept["count"] = ctypes.create_string_buffer(text, len(text)), len(tuples)
+    return [ctypes.addressof(kept["table"]), len(tuples)]
 
 
 def _text(

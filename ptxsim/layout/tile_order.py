@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from ptxsim.layout.descriptor import Descriptor, linear_offsets
+from ptxsim.layout.row_patterns import LEAST_PITCH
 from ptxsim.layout.swizzle import SWIZZLE_BITS, swizzle
 
 UNIT = 16  # bytes that every layout keeps together
@@ -64,11 +65,19 @@ def overlap(fields: Descriptor, shape: Shape) -> tuple[int, str, str] | None:
     return int(places[first]), shape.element(*map(int, first)), shape.element(*map(int, second))
 
 
+def is_as_written(sources: np.ndarray, fields: Descriptor, shape: Shape) -> bool:
+    """Whether the units of a tile come from even distances, and its lines from places apart, so that the descriptor reads it as it was written.
+
+    sources: int64, by the number of a unit of shared memory, the address in global memory that its bytes came from, or UNKNOWN.
+    """
+    found = _came_from(sources, fields, shape)
+    return _is_even(found) and abs(int(found[1, 0] - found[0, 0])) >= LEAST_PITCH
+
+
 def written_as(sources: np.ndarray, fields: Descriptor, shape: Shape) -> Descriptor | None:
     """The descriptor that would read a tile in the order in which it was written, where the given one does not.
 
-    sources: int64, by the number of a unit of shared memory, the address in global memory that its bytes came from, or UNKNOWN.
-    None: the given one does, or nothing can be said.
+    sources: as above. None: the given one does, or nothing can be said.
     """
     units = shape.rows * shape.k * shape.bits // (8 * UNIT)
     if np.count_nonzero(sources != UNKNOWN) < units or _is_even(_came_from(sources, fields, shape)):
@@ -99,10 +108,12 @@ def is_of_other_direction(sources: np.ndarray, fields: Descriptor, shape: Shape)
     """Whether a K-major operand is one step of a tile that lies the other way: taken so, units come from even distances, those of a line side by
     side; and it starts where no K-major one would, after lines of the same tile that are no whole number of operands."""
     other = replace(shape, major="MN")
-    units = places_of(fields, other)[:2, 0] // UNIT
-    if not fields.stride or fields.start < fields.stride or int(units.max()) >= len(sources):
+    if not fields.stride or fields.start < fields.stride:
         return False
-    first, second = (int(sources[unit]) for unit in units)
+    one, two = _units_of(fields, other)[0][:2, 0].tolist()
+    if max(one, two) >= len(sources):
+        return False
+    first, second = int(sources[one]), int(sources[two])
     down, before, at = second - first, 0, fields.start - fields.stride
     while at >= 0 and int(sources[at // UNIT]) == first - (before + LEAST) * down:
         before, at = before + LEAST, at - fields.stride
@@ -121,9 +132,19 @@ def places_of(fields: Descriptor, shape: Shape) -> np.ndarray:
 
 def _came_from(sources: np.ndarray, fields: Descriptor, shape: Shape) -> np.ndarray:
     """Of the units of a tile, in order. Outside of shared memory nothing is known."""
-    units = places_of(fields, shape) // UNIT
+    units, end = _units_of(fields, shape)
+    if end <= len(sources):
+        found: np.ndarray = sources[units]
+        return found
     inside = units < len(sources)
-    return sources[units] if inside.all() else np.where(inside, sources[np.where(inside, units, 0)], UNKNOWN)
+    return np.where(inside, sources[np.where(inside, units, 0)], UNKNOWN)
+
+
+@lru_cache(maxsize=256)
+def _units_of(fields: Descriptor, shape: Shape) -> tuple[np.ndarray, int]:
+    """The numbers of the units that a descriptor reads, int64 (lines, units of a line), and the one after the highest."""
+    units = places_of(fields, shape) // UNIT
+    return units, int(units.max()) + 1
 
 
 def _is_even(found: np.ndarray) -> bool:

@@ -65,12 +65,17 @@ class MmaAsync:
         a, b = (self.immediate(name) == -1 for name in ("sa", "sb"))
         return a, b
 
+    @cached_property
+    def shapes(self) -> dict[str, tuple[str, int, int, int]]:
+        """Of the tiles of operands "A" and "B": the direction, rows, k, bits of an element."""
+        form = self.product.form
+        bits = container_bits("wgmma.sp" if form.sparse else "wgmma", self.product.d.shape_name, form.a)
+        a, b = ("MN" if self.immediate(name) else "K" for name in ("ta", "tb"))
+        return {"A": (a, 64, form.k // 2 if form.sparse else form.k, bits), "B": (b, form.n, form.k, bits)}
+
     def tile(self, operand: str, descriptor: int = 0) -> Tile:
         """The tile of operand "A" or "B" that a descriptor gives."""
-        form, of_a = self.product.form, operand == "A"
-        bits = container_bits("wgmma.sp" if form.sparse else "wgmma", self.product.d.shape_name, form.a)
-        rows, k = (64, form.k // 2 if form.sparse else form.k) if of_a else (form.n, form.k)
-        return Tile(descriptor, "MN" if self.immediate("ta" if of_a else "tb") else "K", rows, k, bits)
+        return Tile(descriptor, *self.shapes[operand])
 
     def tiles(self, a: int, b: int) -> list[Tile]:
         """Those that it reads, for the descriptors."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum, IntFlag
+from itertools import repeat
+from operator import or_
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
@@ -53,6 +55,9 @@ class Event(IntEnum):
     TENSOR_FREE = 29  # columns are given back; addresses alike
     DETOUR = 31  # an operation whose operands may need a routine (facts.detour); addresses: not 0 in lanes that need it
     TENSOR_FENCE = 30  # for tensor memory; addresses[0]: whether it comes after a synchronisation, or before one
+
+
+ACCESSES = frozenset(event for event in Event if event <= Event.ASYNC_WAIT)
 
 
 class TensorUse(IntFlag):
@@ -204,17 +209,16 @@ class EventStream:
 
     def __init__(self, observers: Iterable[Observer], capacity: int = 4096):
         self.observers = list(observers)
-        self.wanted = Wanted(
-            _bits(
-                event
-                for observer in self.observers
-                for event in (Event if observer.events is None else observer.events)
-            ),
-            _bits(space for observer in self.observers for space in observer.spaces),
-        )
+        spaces = _bits(space for observer in self.observers for space in observer.spaces)
+        self.wanted = Wanted(self.events_of(self.observers), spaces)
         self._listed = {id(observer): listed(observer.events or ()) for observer in self.observers}
         self.records = np.zeros(capacity, RECORD)
         self.count = 0
+
+    @staticmethod
+    def events_of(observers: Iterable[Observer]) -> int:
+        """What some observers listen to, as bits by the numbers of events."""
+        return _bits(event for each in observers for event in (Event if each.events is None else each.events))
 
     def emit(
         self, site: int, cta: int, warp: int, event: int, space: int = 0, width: int = 0, flags: int = 0, mask: int = 0xFFFFFFFF,
@@ -272,17 +276,21 @@ class EventStream:
         heard = zip(*(stream.observers for stream in streams), strict=True)
         return all(observer.take(others) for observer, others in zip(self.observers, heard, strict=True))
 
-    def consumer(self) -> PreparedCall | None:
-        """How native code hands over batches, where there is one observer that needs no Python for that."""
-        alone = self.observers[0] if len(self.observers) == 1 else None
-        return alone.consumer(self.records) if alone is not None and alone.selects else None
+    def consumers(self) -> list[PreparedCall | None]:
+        """How native code hands over batches to each observer without Python; None for those that need it, and listen to no accesses. Empty
+        while others need it, too."""
+        found = [each.consumer(self.records) if each.selects else None for each in self.observers]
+        rare = [not each.selects and each.events is not None and not each.events & ACCESSES for each in self.observers]
+        return found if any(found) and all(map(or_, map(bool, found), rare)) else []
 
-    def flush(self, first: int = 0) -> None:
-        """Hand over the records from `first` on; the observers have consumed those before."""
+    def flush(self, taken: Sequence[int] = ()) -> None:
+        """Hand over the records, to each observer from the one on up to which it has taken them; one with a negative number need not look."""
         if not self.count:
             return
-        batch = self.records[first : self.count]
-        for observer in self.observers:
+        for observer, first in zip(self.observers, taken or repeat(0)):
+            if first < 0:
+                continue
+            batch = self.records[first : self.count]
             if observer.events is None or observer.selects:
                 observer.consume(batch)
             else:

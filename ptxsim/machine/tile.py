@@ -71,6 +71,16 @@ def _fields(format: Any, descriptor: int) -> Descriptor:
     return found
 
 
+@lru_cache(maxsize=1024)
+def _field_problems(format: Any, descriptor: int) -> list[tuple[str, str]]:
+    return _fields(format, descriptor).field_problems()
+
+
+@lru_cache(maxsize=1024)
+def _start_problem(format: Any, descriptor: int) -> str | None:
+    return _fields(format, descriptor).start_problem()
+
+
 # A loop over k meets few different descriptors, again and again.
 @lru_cache(maxsize=256)
 def _addresses(tile: Tile) -> np.ndarray:
@@ -129,19 +139,15 @@ def check_tile(m: Port, tile: Tile) -> None:
 
 def doubtful_start(tile: Tile) -> str | None:
     """What is wrong with where a tile starts, unless a tensor copy has brought it: its swizzle is one of absolute addresses too."""
-    return tile.fields.start_problem()
+    return _start_problem(cast(Any, tile.format), tile.descriptor)
 
 
 def check_descriptor(machine: Machine, tile: Tile, report: Callable[..., None]) -> None:
     """The part of it that is the same whenever the tile is read; `report` as machine.port.Port has it."""
-    fields = tile.fields
+    fields, problems = tile.fields, _field_problems(cast(Any, tile.format), tile.descriptor)
     if fields.swizzle not in fields.swizzles:
-        raise Fault(
-            "descriptor-invalid",
-            f"the descriptor {tile.descriptor:#018x}: {fields.field_problems()[0][1]}",
-            help=FIELDS,
-        )
-    for problem, text in fields.field_problems():
+        raise Fault("descriptor-invalid", f"the descriptor {tile.descriptor:#018x}: {problems[0][1]}", help=FIELDS)
+    for problem, text in problems:
         # The GPU reads on as the address arithmetic says, which is rarely meant.
         report(problem, text, help=FIELDS, level="warning")
     low, high = tile.span()

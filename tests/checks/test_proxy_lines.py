@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxsim.checks.proxies import scan as proxy_scan
+from ptxsim.checks.proxies.running import FOUND, Running
 from ptxsim.checks.proxies.state import ProxyShadow, tell_counts, tell_writers
+from ptxsim.jit.kinds import Alike
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, FLAG_STRONG, RECORD, Event, Proxy, Space
 
 WARPS, LINES = 8, 12
@@ -73,15 +75,15 @@ def test_lines_never_change_the_verdict(seed, care):
     given = made(seed, 150, care)
     runs = []
     for by_line in (True, False):
-        shadow = ProxyShadow.of(WARPS, BYTES)
-        shadow.begin(0)
-        useful, found = np.zeros(len(KINDS), np.int8), np.zeros((32 * len(given), 7), np.int64)
-        arguments = given, 0, shadow, KINDS, np.zeros(len(KINDS), bool), useful, found
+        shadow, running = ProxyShadow.of(WARPS, BYTES), Running.of(32 * WARPS, np.zeros(1, np.uint8), 1, 1)
+        useful, found = np.zeros(len(KINDS), np.int8), np.zeros((32 * len(given), proxy_scan.FIELDS), np.int64)
+        arguments = given, 0, running, Alike([shadow]), KINDS, np.zeros(len(KINDS), bool), useful, found
         if by_line:
-            count = proxy_scan.scan.compiled(*arguments)
+            assert proxy_scan.scan.compiled(*arguments) == len(given)
         else:
             with mock.patch.object(proxy_scan, "fill_lines", lambda *_: False):
-                count = proxy_scan.scan.function(*arguments)
+                assert proxy_scan.scan.function(*arguments) == len(given)
+        count = running.n[FOUND]
         found[found[:, 0] != proxy_scan.UNWAITED, 6] = 0  # who copies is of no matter
         tell_counts(shadow, 0, BYTES)
         tell_writers(shadow, 0, BYTES)

@@ -12,7 +12,9 @@ from ptxsim.checks.order.scan import scan
 from ptxsim.checks.order.state import GRANULES, PAGE_BITS, SHIFT, Order
 from ptxsim.checks.proxies import scan as proxy_scan
 from ptxsim.checks.proxies import tensor_maps
+from ptxsim.checks.proxies.running import Running, drop, is_to_go
 from ptxsim.checks.proxies.state import ProxyShadow
+from ptxsim.jit.kinds import Alike
 from ptxsim.machine.event import FLAG_TENSORMAP, RECORD, Event, Proxy, Space
 from tests.jit.alike import alike, same
 
@@ -76,13 +78,21 @@ def test_races(seed, count, shape):
 @settings(deadline=None, max_examples=25)
 def test_proxies(seed, count):
     given = records(seed, count, list(Event))
+    given["cta"] = np.sort(np.random.default_rng(seed).integers(0, 6, count) // 2) * (1 + np.arange(count) % 2)
+    ranks = np.arange(6, dtype=np.uint8) % 2
     runs = []
     for form in (proxy_scan.scan, proxy_scan.scan.compiled, proxy_scan.scan.checked):
-        shadow = ProxyShadow.of(WARPS, BYTES)  # arrays that share memory, which copies of them would not
-        shadow.begin(0)
-        useful, room = np.zeros(SITES, np.int8), np.zeros((32 * count, 7), np.int64)
+        # Arrays that share memory, which copies of them would not.
+        running, shadows = Running.of(WARPS * 32 - 8, ranks, 2, 3), Alike([ProxyShadow.of(WARPS, BYTES)])
+        useful, room, at, stops = np.zeros(SITES, np.int8), np.zeros((32 * count, proxy_scan.FIELDS), np.int64), 0, []
         with np.errstate(all="raise"):
-            runs.append((form(given, 0, shadow, KINDS, ACQUIRES, useful, room), *shadow, useful, room))
+            while (at := form(given, at, running, shadows, KINDS, ACQUIRES, useful, room)) < count:
+                stops.append(at)
+                if is_to_go(running, shadows):
+                    drop(running)
+                else:
+                    shadows.append(ProxyShadow.of(WARPS, BYTES))
+        runs.append((stops, *running, *map(tuple, shadows), useful, room))
     assert same(runs[0], runs[1]) and same(runs[0], runs[2])
 
 

@@ -13,6 +13,7 @@ from ptxsim.jit import compiler, native
 from ptxsim.jit.arithmetic import Untranslatable
 from ptxsim.jit.body import Body, body
 from ptxsim.jit.compiler import shared
+from ptxsim.jit.kinds import Alike
 from ptxsim.jit.store import ObjectStore
 from tests.jit.alike import alike
 
@@ -192,6 +193,26 @@ def nested(pair, which):
 def test_tuples_within_tuples(which):
     state = State(np.zeros(1, CELL), 1.5, np.arange(6, dtype=np.uint8).reshape(3, 2))
     alike(nested, Pair(state, (3, np.arange(5))), which)
+
+
+@body
+def chosen(states, order):
+    total = 0.0
+    for i in range(len(order)):
+        state = states[order[i]]
+        state.counts[0, 1] += 1
+        total += state.scale * int(state.counts[0, 1]) + len(states)
+        if i == 2:
+            states[order[i]].counts[0, 1] = 7
+    return total
+
+
+def test_tuples_of_one_kind_are_taken_by_their_number():
+    states = Alike(State(np.zeros(1, CELL), n / 2, np.full((3, n + 2), n, np.uint8)) for n in range(3))
+    alike(chosen, states, np.array([2, 0, 2, 1, 2]))
+    before = chosen.compiled(states, np.array([0]))
+    states.append(State(np.zeros(1, CELL), 9.0, np.ones((1, 2), np.uint8)))
+    assert chosen.compiled(states, np.array([3])) == 9.0 * 2 + 4 and before == 3.0
 
 
 @body

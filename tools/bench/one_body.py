@@ -47,20 +47,21 @@ def work(name: str, count: int) -> tuple[Any, ...]:
     from ptxsim.checks.order.scan import FIELDS, scan
     from ptxsim.checks.order.state import COUNT
     from ptxsim.checks.proxies import scan as proxy_scan
+    from ptxsim.checks.proxies.running import Running
     from ptxsim.checks.proxies.state import ProxyShadow
+    from ptxsim.jit.kinds import Alike
     from ptxsim.layout.wavefronts import AccessKind, costs, global_costs
 
     given = records(count)
     address, masks, room = given["addresses"].astype(np.int64), given["mask"].copy(), np.zeros((count, 4), np.int64)
-    wide, found = np.zeros(20, bool), np.zeros((32 * count, 7), np.int64)
+    wide, found = np.zeros(20, bool), np.zeros((32 * count, proxy_scan.FIELDS), np.int64)
     ready = OrderChecker((0,) * 20, 256, 8192, Homes((1, 1, 1), (1, 1, 1)))
     ready.consume(given)  # makes room
     ready.order.n[COUNT] = 0
-    shadow = ProxyShadow.of(8, 8192)
-    shadow.begin(0)
+    running, shadows = Running.of(256, np.zeros(1, np.uint8), 1, 1), Alike([ProxyShadow.of(8, 8192)])
     return {
         "order": (scan, given, 0, ready.order, np.zeros((32 * count + 1, FIELDS), np.int64)),
-        "proxy": (proxy_scan.scan, given, 0, shadow, wide, wide, np.zeros(20, np.int8), found),
+        "proxy": (proxy_scan.scan, given, 0, running, shadows, wide, wide, np.zeros(20, np.int8), found),
         "tally": (tally, given, 0, Tallies.of(20, {})),
         "costs": (costs, int(AccessKind.LD), address, masks, 4, room),
         "global_costs": (global_costs, address, masks, 4, False, room),

@@ -26,11 +26,10 @@ from ptxsim.engine.program.operation import Program
 from ptxsim.jit.body import Array
 from ptxsim.jit.native import PreparedCall, prepared
 from ptxsim.lanes import LANES
-from ptxsim.machine.event import Event, Observer, Space
+from ptxsim.machine.event import ACCESSES, Event, Observer, Space
 from ptxsim.machine.shared_names import Variables, shared_name, shared_variable
 from ptxsim.source import Source
 
-ACCESSES = frozenset(event for event in Event if event <= Event.ASYNC_WAIT)
 SPACES = frozenset({Space.SHARED, Space.GLOBAL})
 WITHOUT_ADDRESS = frozenset({UNMET, UNLIKE, FREED, UNFENCED, LEFT, AHEAD, UNAWAITED})
 BYTES_AT_ONCE = 1 << 16  # that are looked at for whether anything has touched them

@@ -14,12 +14,15 @@ from ptxsim.checks.findings.causes import by_cause, note_of_others
 from ptxsim.checks.findings.changes import fences_after
 from ptxsim.checks.findings.waits import missing_wait, overwritten
 from ptxsim.checks.order.sites import ACQUIRES, site_bits
-from ptxsim.checks.proxies.scan import GENERIC, REDUCTION, UNFENCED, UNWAITED, WARPGROUP, scan
+from ptxsim.checks.proxies.running import COUNT, FOUND, Running, drop, is_to_go
+from ptxsim.checks.proxies.scan import FIELDS, GENERIC, REDUCTION, UNFENCED, UNWAITED, WARPGROUP, scan
 from ptxsim.checks.proxies.state import ProxyShadow
 from ptxsim.diagnostic import LEFT_OVER, Finding, Label
 from ptxsim.edits import Edit, Fix
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import AccessKind, Mechanism, Proxy, Scope
+from ptxsim.jit.kinds import Alike
+from ptxsim.jit.native import PreparedCall, prepared
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.shared_names import Variables, shared_name
@@ -42,7 +45,7 @@ class ProxyChecker(Observer):
     selects = True
 
     def __init__(
-        self, program: Program, threads: int, shared_bytes: int, homes: Homes | None = None, keep: int = 32,
+        self, program: Program, threads: int, shared_bytes: int, homes: Homes, keep: int = 32,
         variables: Variables | None = None,
     ):  # fmt: skip
         self.program, self.homes, self.variables = program, homes, variables or {}
@@ -51,34 +54,67 @@ class ProxyChecker(Observer):
         self.kinds = np.array(_kinds(program), np.int8)
         self.acquires = np.array(_acquires(program), np.bool_)
         self.useful = np.zeros(len(program.ops), np.int8)
-        self.found = np.empty((0, 7), np.int64)
-        self.shadows: dict[int, ProxyShadow] = {}  # of CTAs that run
-        self.unused: list[ProxyShadow] = []
+        self.found = np.empty((0, FIELDS), np.int64)
+        self.running = Running.of(threads, homes.ranks(), homes.size, keep)
+        self.shadows = Alike([self._shadow()])
+        self._consumer: PreparedCall | None = None
         self.problems: dict[tuple[int, int, int], tuple[int, np.ndarray]] = {}
         self.unwaited: dict[int, tuple[int, int]] = {}  # site of a bulk store: (times, CTA)
 
     def consume(self, records: np.ndarray) -> None:
-        if len(self.found) < LANES * len(records):
-            self.found = np.empty((LANES * len(records), 7), np.int64)
-        for cta, (first, end) in spans_of(records).items():
-            count = scan.form(end - first)(
-                records[first:end], cta, self._shadow(cta), self.kinds, self.acquires, self.useful, self.found
-            )
-            if count:
-                self._remember(self.found[:count], cta)
+        self._have_room(len(records))
+        body, at = scan.form(len(records)), 0
+        while True:
+            at = body(records, at, *self._state)
+            if at == len(records):
+                break
+            self._make_room()
+        count, self.running.n[FOUND] = int(self.running.n[FOUND]), 0
+        if count:
+            self._remember(self.found[:count])
+        if self._consumer is not None:
+            self._consumer.fill((self._ring, 0, *self._state))  # some may be others
 
-    def _remember(self, found: np.ndarray, cta: int) -> None:
+    @property
+    def _state(self) -> tuple[Running, Alike[ProxyShadow], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """What the scan is called with, besides records."""
+        return self.running, self.shadows, self.kinds, self.acquires, self.useful, self.found
+
+    def consumer(self, records: np.ndarray) -> PreparedCall | None:
+        if self._consumer is None:
+            self._have_room(len(records))
+            self._ring, self._consumer = records, prepared(scan.form(0), (records, 0, *self._state))
+            if self._consumer is not None:
+                self._consumer.noted = self.running.n[FOUND:].ctypes.data
+        return self._consumer
+
+    def _have_room(self, count: int) -> None:
+        """For problems of so many records."""
+        if len(self.found) < LANES * count:
+            self.found = np.empty((LANES * count, FIELDS), np.int64)
+
+    def _make_room(self) -> None:
+        """For a CTA that the scan has stopped at."""
+        if is_to_go(self.running, self.shadows):
+            self._close()
+        else:
+            self.shadows.append(self._shadow())
+
+    def _shadow(self) -> ProxyShadow:
+        return ProxyShadow.of(-(-self.threads // LANES), self.shared_bytes)
+
+    def _remember(self, found: np.ndarray) -> None:
         words = found[:, 0] << 60 | found[:, 1] << 30 | found[:, 2]
         _, firsts, counts = np.unique(words, return_index=True, return_counts=True)
         for key, index, more in zip(map(tuple, found[firsts, :3].tolist()), firsts, counts.tolist()):
             if key not in self.problems:
-                self.problems[key] = (0, np.append(found[index], cta))
+                self.problems[key] = (0, found[index].copy())
             times, first = self.problems[key]
             self.problems[key] = (times + more, first)
 
     def finish(self) -> None:
-        while self.shadows:
-            self._close(next(iter(self.shadows)))
+        while self.running.n[COUNT]:
+            self._close()
 
     def beside(self) -> ProxyChecker | None:
         return None if self.problems else self._another()
@@ -88,26 +124,11 @@ class ProxyChecker(Observer):
             np.maximum(self.useful, each.useful, out=self.useful)
         return not any(each.problems or each.unwaited for each in others)
 
-    def _shadow(self, cta: int) -> ProxyShadow:
-        shadow = self.shadows.get(cta)
-        if shadow is None:
-            while self.shadows and (len(self.shadows) >= self.keep or self._is_over(next(iter(self.shadows)))):
-                self._close(next(iter(self.shadows)))  # mostly CTAs end in order
-            shadow = self.unused.pop() if self.unused else ProxyShadow.of(-(-self.threads // LANES), self.shared_bytes)
-            shadow.begin(*((self.homes.rank(cta), self.homes.size) if self.homes else (0, 1)))
-            self.shadows[cta] = shadow
-        return shadow
-
-    def _is_over(self, cta: int) -> bool:
-        """Whether all threads of a CTA have exited."""
-        return bool(self.shadows[cta].clock[5] >= self.threads)
-
-    def _close(self, cta: int) -> None:
-        """A CTA is over: bulk stores whose reads were never waited for."""
-        shadow = self.shadows.pop(cta)
-        self.unused.append(shadow)
-        if not shadow.lines["reading"].any() and not shadow.reading.any():
-            return
+    def _close(self) -> None:
+        """The oldest CTA is over: bulk stores whose reads were never waited for."""
+        cta = int(self.running.ctas[0])
+        shadow = self.shadows[self.running.place[cta]]
+        drop(self.running)
         lines = shadow.lines[shadow.lines["reading"] != 0]
         chunks = np.ascontiguousarray(lines["reading"]).view(np.uint8).reshape(lines["read_site"].shape)
         read = lines["read_site"][chunks > 0], shadow.read_site[shadow.reading > 0]
@@ -176,16 +197,6 @@ class ProxyChecker(Observer):
                 fixes=fences_after(self.program, before),
             )  # fmt: skip
         return overwritten(self.program, op, before, None, times, self.named(address), warp, lane)
-
-
-def spans_of(records: np.ndarray) -> dict[int, tuple[int, int]]:
-    """The CTAs of some records, in the order in which they come: of each, its first record, and the one after its last."""
-    ctas = records["cta"]
-    changes = (np.flatnonzero(ctas[1:] != ctas[:-1]) + 1).tolist()  # mostly few
-    found: dict[int, tuple[int, int]] = {}
-    for cta, first, end in zip(ctas[[0, *changes]].tolist(), [0, *changes], [*changes, len(records)]):
-        found[cta] = found.get(cta, (first, end))[0], end
-    return found
 
 
 @fact

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from ptxsim.checks.proxies.arrivals import arrive_in_phases, hand_on, is_told, latest_arrival, settled_by
 from ptxsim.checks.proxies.chunks import take_chunks, take_lanes, take_lines, take_reads
+from ptxsim.checks.proxies.running import FOUND, NONE, Running, admit
 from ptxsim.checks.proxies.state import CHUNK_BITS, ProxyShadow, leave, tell_counts, tell_writers, write
 from ptxsim.jit.body import Array, body
 from ptxsim.jit.filling import fill_lines
+from ptxsim.jit.kinds import Alike
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, FLAG_STRONG, LANE_SHIFT, Event, Proxy, Space
 from ptxsim.machine.memory import RANK_SHIFT
 
+FIELDS = 8  # of a problem
 # Problems the scan finds.
 UNFENCED, OVERWRITTEN, UNWAITED = range(3)
 # Kinds of sites.
@@ -127,17 +130,41 @@ def touch_word(
 
 @body(enough=500)
 def scan(
-    records: Array, cta: int, shadow: ProxyShadow, kinds: Array, acquires: Array, useful: Array, found: Array
-) -> int:
-    """Update the shadow of a CTA by its records, of some in order; `kinds` says which sites are products of warpgroups and reductions,
-    `acquires` after which a thread knows what others have done, `useful` (by site) whether a proxy fence ever had something to order: 1 no, 2 yes. Problems go to `found`, rows of (what, site, other site,
-    byte address, warp, lane, warp that copies), at most one for a lane of a record; returns how many."""
-    rank, clock, covers, synced = int(shadow.rank[0]), shadow.clock, shadow.covers, shadow.synced
-    count, group, group_fence, group_waited = 0, -1, 0, 0  # of the warpgroup whose product reads, its first warp
-    for i in range(records.shape[0]):
+    records: Array, first: int, running: Running, shadows: Alike[ProxyShadow], kinds: Array, acquires: Array, useful: Array, found: Array
+) -> int:  # fmt: skip
+    """Update the shadows of CTAs by records, from `first` on; returns the number of the first whose CTA has no shadow (`Running`), or of the
+    end. `kinds` says which sites are products of warpgroups and reductions, `acquires` after which a thread knows what others have done, `useful`
+    (by site) whether a proxy fence ever had something to order: 1 no, 2 yes. Problems go to `found`, as many as running.n[FOUND] says: rows
+    of (what, site, other site, byte address, warp, lane, warp that copies, CTA), at most one for a lane of a record."""
+    at = first
+    while at < len(records):
+        cta = int(records[at]["cta"])
+        place = int(running.place[cta])
+        if place == NONE:
+            place = admit(running, shadows, cta)
+        if place == NONE:
+            return at
+        at, count = go_on(records, at, shadows[place], kinds, acquires, useful, found, int(running.n[FOUND]))
+        running.n[FOUND] = count
+    return len(records)
+
+
+def go_on(
+    records: Array, at: int, shadow: ProxyShadow, kinds: Array, acquires: Array, useful: Array, found: Array, count: int
+) -> tuple[int, int]:
+    """Update the shadow of a CTA up to the first record of another one; returns that, and how many problems there are then, `count` before."""
+    rank, clock, covers, synced, cta = (
+        int(shadow.rank[0]),
+        shadow.clock,
+        shadow.covers,
+        shadow.synced,
+        int(records[at]["cta"]),
+    )
+    group, group_fence, group_waited = -1, 0, 0  # of the warpgroup whose product reads, its first warp
+    for i in range(at, len(records)):
         record = records[i]
         if record["cta"] != cta:
-            continue
+            return i, count
         event, warp, site = int(record["event"]), int(record["warp"]), int(record["site"])
         addresses, flags, mask = record["addresses"], int(record["flags"]), int(record["mask"])
         clock[0] += 1
@@ -211,7 +238,7 @@ def scan(
                 if what >= 0:
                     found[count, 0], found[count, 1], found[count, 2] = what, site, other
                     found[count, 3], found[count, 4], found[count, 5] = word * 4, warp, lane
-                    found[count, 6] = shadow.issuer[word] >> 5
+                    found[count, 6], found[count, 7] = shadow.issuer[word] >> 5, cta
                     count += 1
                     break
-    return count
+    return len(records), count

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ptxsim.jit.body import Array, record
 from ptxsim.jit.filling import LINE_BITS as LINE_BITS
+from ptxsim.jit.rows import fill
 from ptxsim.machine.barriers.cluster import CLUSTER_BARRIER
 
 CHUNK_BITS = 4
@@ -55,6 +57,7 @@ class _Arrays(NamedTuple):
     # fence that is handed on; how many have exited; whether the CTA is one of several of a cluster.
     clock: Array
     lines: Array
+    blank: Array  # all of what is 0 when a CTA begins
     # The same memory, several words a number: for each chunk of 16 bytes there is one number, or two.
     readings: Array
     writings: Array
@@ -69,35 +72,47 @@ class _Arrays(NamedTuple):
 class ProxyShadow(_Arrays):
     """The same, which keeps how it is passed to native code (jit.native), and serves one CTA after the other."""
 
-    _all: tuple[np.ndarray, ...]
-
     @classmethod
     def of(cls, warps: int, shared_bytes: int) -> ProxyShadow:
         """For CTAs of so many warps, with so much shared memory."""
-        lines = -(-shared_bytes >> LINE_BITS)
+        lines, threads = -(-shared_bytes >> LINE_BITS), warps * 32
         by_word = np.zeros((6, lines << LINE_BITS - 2), np.int32)
-        counts = np.zeros((2, lines << LINE_BITS - 2), np.int16)
-        by_thread, by_line = np.zeros((5, warps * 32), np.int32), np.zeros(lines, LINE)
-        numbers = np.zeros(8, np.int32)
         writer, write_site, write_time, read_site, issue_site, issuer = by_word
-        reading, writing = counts
+        shapes: list[tuple[tuple[int, ...], np.dtype[Any]]] = [
+            ((PHASES, 2), np.dtype(np.int64)), ((2, lines << LINE_BITS - 2), np.dtype(np.int16)), ((lines,), LINE),
+            ((5, threads), np.dtype(np.int32)), ((threads, 1 + 2 * HANDS), np.dtype(np.int32)), ((CLUSTER_BARRIER + 1, 2), np.dtype(np.int32)),
+            ((HANDS,), np.dtype(np.int32)), ((8,), np.dtype(np.int32)),
+        ]  # fmt: skip
+        ends = np.cumsum([math.prod(shape) * dtype.itemsize for shape, dtype in shapes])
+        blank = np.zeros(ends[-1] // 4, np.int32)
+        parts = np.split(blank.view(np.uint8), ends[:-1])
+        phases, (reading, writing), by_line, by_thread, hands, left, settled, numbers = (
+            part.view(dtype).reshape(shape) for part, (shape, dtype) in zip(parts, shapes)
+        )
         fenced, synced, covers, handed, unfenced = by_thread
         by_chunk = reading, writing, writer, write_site, write_time, read_site, issue_site, issuer
-        left, settled = np.zeros((CLUSTER_BARRIER + 1, 2), np.int32), np.zeros(HANDS, np.int32)
-        hands, phases = np.zeros((warps * 32, 1 + 2 * HANDS), np.int32), np.zeros((PHASES, 2), np.int64)
-        shadow = cls(
+        return cls(
             numbers[7:], writer, write_site, write_time, reading, read_site, writing, issue_site, issuer, fenced,
-            synced, left, covers, handed, hands, phases, settled, unfenced, numbers[:7], by_line, *(each.view(np.int64) for each in by_chunk),
+            synced, left, covers, handed, hands, phases, settled, unfenced, numbers[:7], by_line, blank, *(each.view(np.int64) for each in by_chunk),
         )  # fmt: skip
-        shadow._all = counts, by_thread, numbers, left, settled, hands, phases, by_line.view(np.int32)
-        return shadow
 
-    def begin(self, rank: int, size: int = 1) -> None:
-        """A CTA of a rank in its cluster of some size is to run. What says where and when counts only of words with a writer, or in use."""
-        for each in self._all:
-            each.fill(0)
-        self.writer.fill(-1)
-        self.clock[0], self.clock[6], self.rank[0] = 1, size > 1, rank
+
+def begin(shadow: ProxyShadow, rank: int, is_of_several: bool) -> None:
+    """A CTA of a rank in its cluster, which may have several, is to run. What says where and when counts only of words with a writer, or in
+    use."""
+    fill(shadow.blank, 0, len(shadow.blank), 0)
+    fill(shadow.writer, 0, len(shadow.writer), -1)
+    shadow.clock[0], shadow.clock[6], shadow.rank[0] = 1, is_of_several, rank
+
+
+def is_reading(shadow: ProxyShadow) -> bool:
+    """Whether some asynchronous operation reads that is not waited for."""
+    some = 0
+    for number in range(len(shadow.lines)):
+        some |= int(shadow.lines[number]["reading"])
+    for chunk in range(len(shadow.readings)):
+        some |= int(shadow.readings[chunk])
+    return some != 0
 
 
 def leave(shadow: ProxyShadow, barrier: int, phase: int) -> int:

@@ -17,18 +17,34 @@ import numpy as np
 from ptxsim.checks.tiles.fragment_order import FragmentOrder
 from ptxsim.checks.tiles.past_tile import HALF, PastTile
 from ptxsim.checks.tiles.rows import MixedRows, came_from, mixed_rows, of_stores, of_tile, places_of_lanes, rows_of
-from ptxsim.checks.tiles.sources import BULK, MOST_ROWS, PART, QUAD, SITE, TENSOR, THREADS, TOLD, Tiles, follow, settle
+from ptxsim.checks.tiles.sources import (
+    BULK,
+    LEFT,
+    MAY_COME,
+    MOST_ROWS,
+    PART,
+    QUAD,
+    SITE,
+    TENSOR,
+    THREADS,
+    TOLD,
+    Tiles,
+    follow,
+    settle,
+)
 from ptxsim.diagnostic import Finding, Label
 from ptxsim.engine.analysis.copied_loads import copied_loads
 from ptxsim.engine.analysis.fragment_loads import filled_factors
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.isa.facts import Mechanism, Scope
+from ptxsim.jit.native import PreparedCall, prepared
 from ptxsim.lanes import LANES
 from ptxsim.layout.descriptor import Descriptor
 from ptxsim.layout.tile_order import (
     UNIT,
     UNKNOWN,
     Shape,
+    is_as_written,
     is_of_other_direction,
     overlap,
     places_of,
@@ -38,7 +54,7 @@ from ptxsim.layout.tile_order import (
 from ptxsim.machine.async_product import MmaAsync
 from ptxsim.machine.event import Event, Observer, Space
 from ptxsim.machine.shared_names import Variables, shared_name
-from ptxsim.machine.tile import past_variable
+from ptxsim.machine.tile import Tile, doubtful_start, past_variable
 
 PRODUCTS, LOADS = 4, 2  # of an instruction that are looked at
 MOST = 100_000  # records of the first CTA that are looked at
@@ -92,6 +108,12 @@ def plan_of(program: Program) -> Plan:
     return Plan(products, len(watched), sites, np.array(numbers, np.int32), len(loads))
 
 
+@fact
+def _products_of(program: Program, target: str, numerics: str) -> dict[int, MmaAsync]:
+    """Of warpgroups, by site."""
+    return {site: MmaAsync(program.ops[site], target, numerics) for site in plan_of(program).products}
+
+
 class TileLayoutChecker(Observer):
     """Finds descriptors that read a tile in another order than it was written in. `shared_end`: bytes of a CTA's shared memory."""
 
@@ -119,36 +141,39 @@ class TileLayoutChecker(Observer):
         self.program, self.variables = program, variables
         self._another = partial(TileLayoutChecker, program, target, numerics, shared_end, variables, warps)
         plan = plan_of(program)
-        self.products = {site: MmaAsync(program.ops[site], target, numerics) for site in plan.products}
+        self.products = _products_of(program, target, numerics)
         if not self.products:
             self.events = self.events - {Event.MMA}
         self.sites, self._has_bulk = plan.sites.copy(), bool((plan.sites["copies"] == BULK).any())
         units = -(-shared_end // UNIT)
         self.sources, writers = np.full(units, UNKNOWN, np.int64), np.zeros(units, np.int32)
         self.matrices, self.runs = np.zeros(units, np.int64), np.zeros(units, np.int64)
-        self.writers, self.left, self.most, self.time = writers, int(self.sites["left"].sum()), MOST, 0
+        self.writers, self.n = writers, np.zeros(3, np.int64)
+        self.n[[LEFT, MAY_COME]] = self.sites["left"].sum(), MOST
         self.state = Tiles(
             self.sites, plan.numbers, np.zeros((warps, plan.loads, LANES), np.int64),
             np.zeros((warps, plan.loads, LANES), np.int64), self.sources, writers, self.matrices, self.runs, np.full((units, UNIT // PART), UNKNOWN, np.int64),
-            np.zeros(1, TOLD), np.zeros(MOST_ROWS, np.int64),
+            np.zeros(1, TOLD), np.zeros(MOST_ROWS, np.int64), self.n,
         )  # fmt: skip
         self.target, self.numerics, self.order = target, numerics, FragmentOrder()
         self.mixed: dict[tuple[str, str, str], MixedRows] = {}
         self.is_of_use = plan.watched > 0
+        self._consumer: PreparedCall | None = None
         self.problems: dict[tuple[str, Descriptor], Problem] = {}
         self.past: dict[int, PastTile] = {}  # by the site of a product
 
     def consume(self, records: np.ndarray) -> None:
-        if self.most <= 0 or not self.left:
-            return
-        own = np.flatnonzero(records["cta"] == 0)
-        self.most -= len(own)
-        at, end = 0, int(own[-1]) + 1 if len(own) else 0
-        while at < end and self.left:
-            at, self.time = follow.form(end - at)(records[:end], at, self.state, self.time)
-            if at < end:
+        at = 0
+        while at < len(records) and self.n[LEFT] and self.n[MAY_COME]:
+            at = follow.form(len(records) - at)(records, at, self.state)
+            if at < len(records):
                 self._look(records[at])
                 at += 1
+
+    def consumer(self, records: np.ndarray) -> PreparedCall | None:
+        if self._consumer is None:
+            self._consumer = prepared(follow.form(0), (records, 0, self.state), hasty=True)
+        return self._consumer
 
     def beside(self) -> TileLayoutChecker | None:
         return None if self.problems or self.mixed or self.past else self._another()
@@ -160,7 +185,7 @@ class TileLayoutChecker(Observer):
         """A product, an ldmatrix or a tensor copy reads shared memory: whether it reads it as it was written."""
         site = int(record["site"])
         self.sites["left"][site] -= 1
-        self.left -= 1
+        self.n[LEFT] -= 1
         settle(self.state)
         if site in self.products:
             self._look_at_tiles(site, self.products[site], *record["addresses"][:2].tolist())
@@ -213,7 +238,9 @@ class TileLayoutChecker(Observer):
             shape = Shape(tile.major, tile.rows, tile.k, tile.bits)
             is_packed = self._is_packed(places_of(given, shape)[:, 0])
             if shape.major == "K" and not is_packed:
-                self._keep_past(site, operand, given, shape)
+                self._keep_past(site, operand, tile, shape)
+            if is_as_written(self.sources, given, shape):
+                continue
             written = None if is_packed else written_as(self.sources, given, shape)
             writer = int(self.writers[given.start // UNIT])
             if written is not None and written.swizzle != given.swizzle and self.sites[writer]["copies"] == TENSOR:
@@ -224,12 +251,12 @@ class TileLayoutChecker(Observer):
                 key = operand, replace(given, start=0)
                 self.problems.setdefault(key, Problem(site, given, shape, written, writer)).times += 1
 
-    def _keep_past(self, site: int, operand: str, given: Descriptor, shape: Shape) -> None:
+    def _keep_past(self, site: int, operand: str, tile: Tile, shape: Shape) -> None:
         """A tile that ends before its descriptor does: that starts in the middle of a pattern, or the tile lies the other way."""
         if site in self.past:
             return
-        inside, is_turned = 0, False
-        if given.start_problem() is not None:
+        given, inside, is_turned = tile.fields, 0, False
+        if doubtful_start(tile) is not None:
             inside = rows_inside(self.sources, given, shape)
         elif shape.bits == HALF:
             is_turned = is_of_other_direction(self.sources, given, shape)

@@ -38,6 +38,8 @@ MOST_ROWS = 1024
 PART, MOST_STEP = 2, 8
 GOES_ON = -2  # in place of where a part comes from: it was stored together with the one before
 IN_PARTS = -3  # in place of where a unit comes from: its parts tell
+# Records of the first CTA that may yet come, records that may yet be looked at, loads and the like until now.
+NUMBERS = MAY_COME, LEFT, TIME = range(3)
 QUAD = 4  # lanes that hold a row of an 8x8 matrix
 
 
@@ -55,6 +57,7 @@ class Arrays(NamedTuple):
     parts: Array  # by unit and part: where it comes from, or GOES_ON
     told: Array  # a tensor or bulk copy
     rows: Array  # where its rows are in global memory
+    n: Array  # NUMBERS
 
 
 class Tiles(Arrays):
@@ -62,20 +65,32 @@ class Tiles(Arrays):
 
 
 @body(enough=500)
-def follow(records: Array, at: int, tiles: Tiles, time: int) -> tuple[int, int]:
-    """Go over records of the first CTA, from one on, up to one that is to be looked at. Returns that, or how many there are, and the time."""
-    sites, numbers, loaded, times = tiles.sites, tiles.numbers, tiles.loaded, tiles.times
+def follow(records: Array, at: int, tiles: Tiles) -> int:
+    """Go over records of the first CTA, from one on, up to one that is to be looked at. Returns that, or how many there are."""
+    sites, numbers, loaded, times, n = tiles.sites, tiles.numbers, tiles.loaded, tiles.times, tiles.n
     sources, writers, matrices, runs = tiles.sources, tiles.writers, tiles.matrices, tiles.runs
     told, rows, parts = tiles.told, tiles.rows, tiles.parts
-    for i in range(at, records.shape[0]):
+    time, end = int(n[TIME]), len(records) if n[LEFT] > 0 else at
+    for i in range(at, end):
         record = records[i]
         event, warp, flags = int(record["event"]), int(record["warp"]), int(record["flags"])
         if record["cta"] != 0:
             continue
+        if n[MAY_COME] == 0:
+            break
         site, is_global = sites[record["site"]], record["space"] == Space.GLOBAL
         goes_out = event == Event.ASYNC_READ and not is_global and site["copies"] == TENSOR
-        if site["left"] > 0 and (goes_out or event == Event.MMA or event == Event.LDMATRIX):
-            return i, time
+        is_looked_at = goes_out or event == Event.MMA or event == Event.LDMATRIX
+        if event == Event.LOAD and site["copies"] != TENSOR and site["copies"] != BULK:
+            if is_global and site["load"] >= 0:
+                time += 1
+                is_new = site["copies"] == THREADS and flags & FLAG_MORE == 0
+                take(record, loaded[warp, site["load"]], times[warp, site["load"]], time, is_new)
+            is_looked_at = True
+        n[TIME] = time
+        if site["left"] > 0 and is_looked_at:
+            return i
+        n[MAY_COME] -= 1
         if site["copies"] == TENSOR:
             if event == Event.ASYNC_READ and is_global and flags & FLAG_TENSORMAP == 0:
                 take_rows(record, told[0], rows)
@@ -90,17 +105,6 @@ def follow(records: Array, at: int, tiles: Tiles, time: int) -> tuple[int, int]:
             elif event == Event.ASYNC_WRITE and not is_global:
                 bring_run(record, told[0], rows, time, sources, writers, matrices, runs, parts)
             continue
-        if event == Event.LOAD and is_global and site["load"] >= 0:
-            time += 1
-            take(
-                record,
-                loaded[warp, site["load"]],
-                times[warp, site["load"]],
-                time,
-                site["copies"] == THREADS and flags & FLAG_MORE == 0,
-            )
-        if event == Event.LOAD and site["left"] > 0:
-            return i, time
         # Where bytes are replaced: of cp.async when it starts, of other copies when they land.
         is_put = event in (Event.STORE, Event.STMATRIX, Event.ATOMIC, Event.REDUCE)
         is_put = is_put or (event == Event.ASYNC_ISSUE and site["copies"] == THREADS)
@@ -109,7 +113,8 @@ def follow(records: Array, at: int, tiles: Tiles, time: int) -> tuple[int, int]:
                 put(record, site, numbers, loaded[warp], times[warp], sources, writers, runs, parts, told[0])
                 time += 1
                 put_rows(record, event, time, matrices)
-    return records.shape[0], time
+    n[TIME] = time
+    return len(records)
 
 
 def take(record: Array, loaded: Array, times: Array, time: int, is_new: bool) -> None:

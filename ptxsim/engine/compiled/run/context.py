@@ -19,6 +19,7 @@ from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.library import Code, Library, Wish, specials_of
 from ptxsim.engine.compiled.run.call_tables import CallTables
 from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout
+from ptxsim.engine.compiled.runtime.events import CONSUMER
 from ptxsim.engine.program.call_paths import call_paths
 from ptxsim.engine.program.operand import Register as RegisterOperand
 from ptxsim.engine.program.operation import (
@@ -103,6 +104,7 @@ class NativeContext:
         self._has_failed = False  # the test
         self.callbacks = Callbacks()
         self._bulk: Bulk | None = None
+        self._listening, self._consumers = list[int](), np.zeros(0, CONSUMER)  # observers that take batches natively
         self._fill()
 
     def registers(self, memory: np.ndarray) -> Registers:
@@ -162,21 +164,29 @@ class NativeContext:
         assert stream is not None
         stream.count = self.record.recorded
         self.record.recorded = 0
+        taken = [0] * len(stream.observers)
+        for number, consumer in zip(self._listening, self._consumers):
+            taken[number] = int(consumer["taken"])
         try:
             if self.callbacks.error is None:  # else the launch ends as soon as native code comes back
-                stream.flush(self.record.consumed)
+                stream.flush(taken)
                 self._let_consume(stream)
         except BaseException:
             self._end()  # which is at once
             raise
         finally:
-            stream.count = self.record.consumed = 0
+            stream.count = 0
 
     def _let_consume(self, stream: EventStream) -> None:
         """Leave Python out where a batch is full, from when that can be on; batches are small then, and stay near the processor."""
-        if not self.record.consumer and (call := stream.consumer()) is not None:
-            self.record.consumer, self.record.block, self.record.noted = call.code, call.block, call.noted
-            self.record.capacity = BATCH
+        if self.record.consumers or not (calls := stream.consumers()):
+            return
+        self._listening = [number for number, call in enumerate(calls) if call is not None]
+        native = [(call.code, call.block, call.noted, 0) for call in calls if call is not None]
+        self._consumers = np.array(native, CONSUMER)
+        self.record.consumers, self.record.consumer = len(native), self._consumers.ctypes.data
+        self.record.others = stream.events_of(each for each, call in zip(stream.observers, calls) if call is None)
+        self.record.capacity = BATCH
 
     def mix(self) -> None:
         """Turns have lengths by chance, where warps can tell."""

@@ -12,7 +12,7 @@ from ptxsim.engine.compiled.codegen.function import described
 from ptxsim.engine.compiled.runtime.warpgroups import TILES, KnownTile
 from ptxsim.engine.compiled.tensor.tiles import Offsets, pieces
 from ptxsim.engine.compiled.tensor.warpgroup_product import Form
-from ptxsim.layout.descriptor import Descriptor
+from ptxsim.engine.program.operation import Program, fact
 from ptxsim.layout.swizzle import SWIZZLE_BITS
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.records import aligned
@@ -45,7 +45,7 @@ class NativeProducts:
     def form(self, site: int) -> Form:
         if site not in self._forms:
             machine = self.native.machine
-            self._forms[site] = Form(self.native.program.ops[site], str(machine.target), machine.numerics)
+            self._forms[site] = _form_at(self.native.program, site, str(machine.target), machine.numerics)
         return self._forms[site]
 
     def _find_tile(self, place: int, site: int, descriptor: int) -> int:
@@ -58,10 +58,9 @@ class NativeProducts:
         known = self._tiles[place]
         if machine.checks != "none":
             known.low = tile.span()[0]
-            fields = Descriptor.decode(descriptor)
-            known.swizzle = SWIZZLE_BITS[fields.swizzle]
+            known.swizzle = SWIZZLE_BITS[tile.fields.swizzle]
             known.doubtful = doubtful_start(tile) is not None
-            if known.doubtful and fields.base_offset:
+            if known.doubtful and tile.fields.base_offset:
                 return 0
         if machine.stream is not None:
             known.width, blocks = tile.blocks()
@@ -93,6 +92,12 @@ class NativeProducts:
         native.library.provide({name: description})
         run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)(native.library.jit.address(name))
         return run, np.array(form.table(native.layout, *registers), np.int32)
+
+
+@fact
+def _form_at(program: Program, site: int, target: str, numerics: str) -> Form:
+    """Of the operation at a site."""
+    return Form(program.ops[site], target, numerics)
 
 
 def _means_something(form: Form, product: ProductRecord) -> bool:

@@ -89,12 +89,11 @@ class Context(Record):
     polled: I64  # rounds one after the other in which the cluster has only polled
     polls: I64  # whether each block is in a loop that polls, i64: address, 0 if none is
     calls: I64  # what functions a program calls (engine.compiled.runtime.calls), 0 if none natively: address
-    # What takes full batches before `flush` does: a body, what it is called with, a number that is not 0 once Python has to look (machine.
-    # event.Observer.consumer): addresses; records at the beginning of the batch that it has taken.
+    # What takes full batches before `flush` does: how many bodies, their CONSUMER (runtime.events); bits by the numbers of events that others
+    # listen to, which need Python for them.
+    consumers: I64
     consumer: I64
-    block: I64
-    noted: I64
-    consumed: I64
+    others: I64
 
 
 CONTEXT, WARP = Context.offsets(), WarpRecord.offsets()

@@ -13,6 +13,10 @@ from ptxsim.machine.event import RECORD, Addresses
 from ptxsim.machine.records import WarpRecord
 
 WORD = np.dtype(np.int64)
+# A body that takes batches, what it is called with, a number that is not 0 once Python has to look (machine.event.Observer.consumer):
+# addresses; how many records at the beginning of the batch it has taken, TAKEN where Python need not look.
+TAKEN = -1
+CONSUMER = np.dtype([("code", "<i8"), ("block", "<i8"), ("noted", "<i8"), ("taken", "<i8")])
 
 
 @indirect
@@ -63,12 +67,24 @@ def mark(
 
 def hand_over(context: Context) -> None:
     """Let the observers have a full batch: Python is called where it has to look."""
-    if context.consumer != 0:
-        words = view(context.block, WORD, UNKNOWN)
+    looks = context.consumers == 0
+    for k in range(context.consumers):
+        one = view(context.consumer, CONSUMER, UNKNOWN)[k]
+        words = view(one["block"], WORD, UNKNOWN)
         words[FIRST_ARGUMENT + 1] = context.recorded  # after the address of the records
-        consume(context.consumer, context.block)
-        context.consumed = words[RESULT]
-        if context.consumed == context.recorded and view(context.noted, WORD, UNKNOWN)[0] == 0:
-            context.recorded, context.consumed = 0, 0
-            return
-    flush(context.flush)
+        consume(one["code"], one["block"])
+        one["taken"] = TAKEN
+        if words[RESULT] != context.recorded or view(one["noted"], WORD, UNKNOWN)[0] != 0:
+            one["taken"], looks = words[RESULT], True
+    if looks or has_some(context, context.others):
+        flush(context.flush)
+    else:
+        context.recorded = 0
+
+
+def has_some(context: Context, events: int) -> bool:
+    """Whether a batch has some of these events, as bits by their numbers."""
+    found = 0
+    for k in range(context.recorded if events != 0 else 0):
+        found |= 1 << int(view(context.records, RECORD, UNKNOWN)[k]["event"])
+    return found & events != 0
