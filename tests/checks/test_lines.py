@@ -122,6 +122,33 @@ def test_lines_never_change_the_verdict(seed, barriers, stores, apart, together,
     assert by_lines == by_granules
 
 
+@given(st.integers(0, 2**32), st.sampled_from([0.0, 0.1, 0.3]), st.integers(1, 3))
+@settings(deadline=None, max_examples=60)
+def test_lines_that_are_written_piece_by_piece_never_change_the_verdict(seed, care, ctas):
+    """As fragments of accumulators are: eight rows, of each of which four lanes write next to each other."""
+    runs = []
+    for cta in range(ctas):
+        run = Run(seed + cta, cta, 1.0)
+        choose = run.random.choice
+        pieces = [(row, piece, int(choose([4, 8, 16]))) for row in (0, 8, 16) for piece in range(8)]
+        for row, piece, width in [pieces[n] for n in run.random.permutation(len(pieces))]:
+            if run.random.random() < care:
+                run.barrier()
+            rows = (np.uint64(row) + LANE // 4 + np.uint64(cta * 24 * bool(choose(8)))) * np.uint64(128)
+            addresses = rows + np.uint64(piece * 4 * width % 128) + LANE % 4 * np.uint64(width)
+            event = Event.LOAD if choose(12) == 0 else Event.STORE
+            site, flags = (6, FLAG_ASYNC_PROXY) if choose(12) == 0 else (int(choose([0, 1, 4])), 0)
+            if site == 6:
+                event, addresses, width = Event.ASYNC_WRITE, rows[:1] + LANE * np.uint64(16), 16
+            mask = int(choose([0xFFFFFFFF] * 6 + [0xFFFF, 0x10]))
+            run.add(int(choose(WARPS)), int(event), addresses, mask, site, Space.GLOBAL, width, flags)
+        for warp in range(WARPS):
+            run.add(warp, Event.EXIT)
+        runs.append(run.records)
+    by_lines, by_granules = verdicts(np.concatenate(in_turns(runs, seed)), ctas, initialized=True)
+    assert by_lines == by_granules
+
+
 @pytest.mark.slow
 @given(st.integers(0, 2**32), st.sampled_from([0.02, 0.1, 0.4]), st.booleans(), st.booleans(), st.integers(1, 12))
 @settings(deadline=None, max_examples=100)

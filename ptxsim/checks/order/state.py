@@ -84,7 +84,11 @@ BY_SLOT = (
     "reads", "updates", "lines", "warps", "tensors", "sent", "relaxed", "whole",
     "heard", "heard_count", "heard_clock", "heard_far", "maps", "map_count",
 )  # fmt: skip
-BY_LINE, BY_GRANULE = ("far_lines", "far_ways"), ("far_cells", "far_reads", "far_updates")  # of global memory
+HELD, MORE_HELD = 2, 2  # how many accesses such a line holds, and how many more writes
+BY_LINE, BY_GRANULE = (
+    ("far_lines", "far_ways", "far_more"),
+    ("far_cells", "far_reads", "far_updates"),
+)  # of global memory
 PAGES_AT_FIRST, GRANULES_AT_FIRST = 2048, 2048  # pages of global memory, and those with granules
 MOST_FAR = 2048  # clusters that others may know of
 UNTOLD = -3  # in place of a column: the cluster has handed on what it did when there was no room left, so that no access may be blamed
@@ -203,6 +207,7 @@ class Arrays(NamedTuple):
     far_updates: Array
     far_lines: Array
     far_ways: Array  # by line: what it holds
+    far_more: Array  # by line: what it holds besides, of writes
     page_granules: Array  # by page: where its granules are, NONE if it has none
     entries: Array
     kept: Array  # rows of entries, and snapshots
@@ -295,7 +300,7 @@ def begin(
         zeros(granules, CELL), zeros((granules, ways), ACCESS), zeros((granules, ways if strong[0] else 0), ACCESS),
         zeros(slots * ctas * lines, LINE), zeros((slots * ctas * lines, 3 * LANES), np.int32), zeros((slots, 3), np.int32), zeros((slots * ctas * TENSOR_CELLS if tensors else 0, 1 + all_warps), USE), zeros(LOG, RECORD), zeros(LOG, LOGGED_READ), zeros(LOG, np.int32),
         np.full(2 * PAGES_AT_FIRST, NONE, np.int64), zeros(2 * PAGES_AT_FIRST, np.int32), zeros(many, CELL), zeros((many, FAR_WAYS), ACCESS),
-        zeros((many, FAR_WAYS if strong[1] else 0), ACCESS), zeros(far_lines, LINE), zeros((far_lines, 2), WAY),
+        zeros((many, FAR_WAYS if strong[1] else 0), ACCESS), zeros(far_lines, LINE), zeros((far_lines, HELD), WAY), zeros((far_lines, MORE_HELD), WAY),
         np.full(PAGES_AT_FIRST, NONE, np.int32), zeros(4 * MARGIN, ENTRY), zeros((4 * MARGIN, units), np.int32),
         zeros((4 * MARGIN, columns), np.int32), np.full(clusters, NONE, np.int32), zeros(columns, np.int32),
         zeros(LANES, np.int32), np.zeros((0, 2), np.int64) if left is None else left,

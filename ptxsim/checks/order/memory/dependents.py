@@ -21,8 +21,10 @@ from ptxsim.checks.order.state import (
     CTAS,
     FAR,
     FAR_WAYS,
+    HELD,
     HOLDS_WRITE,
     LINE_BITS,
+    MORE_HELD,
     NONE,
     NOW,
     PAGE_BITS,
@@ -102,8 +104,9 @@ def note_sites(o: Order, place: int, page: int, line: int, wrote: Array, read: A
                 if by_copy or not is_over(o, warp, int(one["written"])):
                     wrote[byte] = one["site"] + 1
     held = int(o.far_lines[at]["held"])
-    for way in range(2 if held else 0):
-        access = o.far_ways[at, way]
+    more = MORE_HELD if held == HOLDS_WRITE else 0
+    for way in range(HELD + more if held else 0):
+        access = o.far_ways[at, way] if way < HELD else o.far_more[at, way - HELD]
         lanes = (
             int(access["lanes"])
             if access["time"] != 0 and not is_over(o, int(access["warp"]), int(access["time"]))

@@ -1,7 +1,7 @@
 """Global memory by lines of 128 bytes. For bodies.
 
-Most lines are only ever read in the same way by one or two warps, or written once by one. Such a line holds these accesses itself,
-as runs: lanes next to each other whose addresses go up in equal steps. Its granules are noted when something else happens to it
+Most lines are only ever read in the same way by one or two warps, or written once, or piece by piece as fragments of accumulators are. Such a
+line holds these accesses itself, as runs: lanes next to each other whose addresses go up in equal steps. Its granules are noted when something else happens to it
 (`spread`), with what they would have said anyway.
 """
 
@@ -14,9 +14,11 @@ from ptxsim.checks.order.slots import place_granules, place_page
 from ptxsim.checks.order.state import (
     CLUSTERS,
     CTAS,
+    HELD,
     HOLDS_READS,
     HOLDS_WRITE,
     LINE_BITS,
+    MORE_HELD,
     NONE,
     NOW,
     PAGE_BITS,
@@ -207,8 +209,8 @@ def spread(o: Order, at: int, line: int) -> bool:
     if granules == NONE:
         return False
     shift, all_warps = int(o.n[SHIFT]), int(o.n[CTAS] * o.n[WARPS])
-    for way in range(2):
-        held = o.far_ways[at, way]
+    for way in range(HELD + MORE_HELD if one["held"] == HOLDS_WRITE else HELD):
+        held = o.far_ways[at, way] if way < HELD else o.far_more[at, way - HELD]
         if held["time"] == 0:
             continue
         warp, time, site, run = int(held["warp"]), int(held["time"]), int(held["site"]), int(held["lanes"])
@@ -353,11 +355,31 @@ def write_run(
             continue
         if bits & BY_PROXY:
             return False
+        if one["held"] == HOLDS_WRITE and writes_beside(o, at, me, site, run, start, step, width):
+            one["written"] = now
+            continue
         if (one["held"] != 0 and not spread(o, at, line)) or one["read"] != 0:
             return False
         if not write_granules(o, slot, warp, at, line, site, run, start, step, width):
             return False
     return True
+
+
+def writes_beside(o: Order, at: int, me: int, site: int, run: int, start: int, step: int, width: int) -> bool:
+    """Let a line that holds writes hold another one, of bytes apart from theirs, if there is room."""
+    first, end = start + lowest(run) * step, start + last_lane(run) * step + width
+    if step != width and run & run - 1 != 0:
+        return False
+    for way in range(HELD + MORE_HELD):
+        other = o.far_ways[at, way] if way < HELD else o.far_more[at, way - HELD]
+        if other["time"] == 0:
+            hold(other, me, int(o.n[NOW]), site, run, start, step, width)
+            return True
+        lanes, begin = int(other["lanes"]), int(other["start"])
+        last = begin + last_lane(lanes) * int(other["step"]) + int(other["width"])
+        if end > begin + lowest(lanes) * int(other["step"]) and first < last:
+            return False
+    return False
 
 
 def write_granules(
