@@ -11,7 +11,7 @@ import copy
 import os
 from bisect import insort
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -73,6 +73,7 @@ class GlobalMemory:
         self.heap: Heap | None = None  # of device code, where there is one
         self.heap_bytes = HEAP_BYTES  # of one that is made
         self.freed: deque[Allocation] = deque(maxlen=FREED)
+        self.aside: dict[int, int] = {}  # bytes that no allocation takes of its own accord, by address
         self.next = FIRST
         self.called: Callable[[Allocation], str] = own_name  # what messages call an allocation; a launch knows more
         self._table: tuple[np.ndarray, np.ndarray] | None = None
@@ -99,8 +100,9 @@ class GlobalMemory:
         address, end = aligned(self.next, align), ARENA + (self.space or 1 << 47)
         if address + size + GUARD <= end:
             return address
-        live = [one for one in self.allocations if one.address >= FIRST]
-        for start, stop in zip([FIRST, *(a.address + a.size + GUARD for a in live)], [*(a.address for a in live), end]):
+        taken = [(one.address, one.size) for one in self.allocations if one.address >= FIRST]
+        live = sorted([*taken, *self.aside.items()])
+        for start, stop in zip([FIRST, *(a + size + GUARD for a, size in live)], [*(a for a, _ in live), end]):
             if aligned(start, align) + size + GUARD <= stop:
                 return aligned(start, align)
         raise MemoryError(f"{size} bytes of device memory; {self.allocated} of {self.space} are allocated")
@@ -128,6 +130,32 @@ class GlobalMemory:
         self._table = None
         if self.space is not None:
             discard(self.bytes, allocation.address - ARENA, allocation.size, GUARD)
+
+    def set_aside(self, size: int, align: int) -> int:
+        """The address of bytes that nothing is allocated in but what `divide` puts there. Raises MemoryError."""
+        address = self._room(size, align)
+        self.aside[address] = size
+        self.next = max(self.next, address + size + GUARD)
+        return address
+
+    def divide(self, address: int, size: int, name: str, pieces: Iterable[tuple[int, int, bool]]) -> None:
+        """Let the allocations in these bytes be pieces: address, bytes, whether nobody may write there. What they hold stays."""
+        self.allocations = [a for a in self.allocations if not address <= a.address < address + size]
+        self._table = None
+        for start, length, read_only in pieces:
+            self.allocate(name, length, read_only=read_only, at=start)
+
+    def take_out(self, address: int, size: int, name: str) -> np.ndarray:
+        """A copy of what bytes hold, which have been set aside; they are zeros afterwards, and said to have been freed."""
+        place = self.bytes[address - ARENA : address - ARENA + size]
+        held = place.copy()
+        discard(self.bytes, address - ARENA, size, GUARD)
+        self.freed.append(Allocation(name, address, size))
+        return held
+
+    def put(self, address: int, held: np.ndarray) -> None:
+        """Let bytes hold something."""
+        self.bytes[address - ARENA : address - ARENA + len(held)] = held
 
     @property
     def allocated(self) -> int:

@@ -16,8 +16,8 @@ _STACK, _PRINTF, _HEAP = 0, 1, 2  # cudaLimit
 _LIMITS = {_STACK: 1024, _PRINTF: 1 << 20, _HEAP: HEAP_BYTES}  # where the program sets no other
 # Of functions that are not here, by parts of their names: why not.
 _NOT_MODELED = {
-    "Texture": "textures and surfaces are",
-    "Surface": "textures and surfaces are",
+    "Tex": "textures and surfaces are",
+    "Surf": "textures and surfaces are",
     "ChannelDesc": "textures and surfaces are",
     "Array": "arrays, which textures and surfaces read, are",
     "Mipmapped": "textures and surfaces are",
@@ -176,12 +176,13 @@ def error_string(runtime: Runtime, error: int) -> int:
 
 @function("ptxsim_missing(const char *name)")
 def missing(runtime: Runtime, name: bytes) -> None:
-    """A function of the runtime's that is not here is called."""
+    """A function of the runtime's or the driver's that is not here is called."""
     if name not in runtime.missing:
         runtime.missing.add(name)
         text = name.decode()
         why = next((f" ({words} not modeled)" for part, words in _NOT_MODELED.items() if part in text), "")
-        say(f"{text} is not provided{why}: the program gets cudaErrorNotSupported (801)")
+        error = "cudaErrorNotSupported" if text.startswith("cuda") else "CUDA_ERROR_NOT_SUPPORTED"
+        say(f"{text} is not provided{why}: the program gets {error} ({NOT_SUPPORTED})")
     raise CudaError(NOT_SUPPORTED)
 
 

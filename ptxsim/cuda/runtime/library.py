@@ -15,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 
 from ptxsim.cuda.runtime.program import DRIVER, inspect
-from ptxsim.cuda.runtime.stubs import functions, stubs
+from ptxsim.cuda.runtime.stubs import documented_of_driver, functions, stubs
 from ptxsim.jit.store import ObjectStore, distrust
 
 PRELOAD = "PTXSIM_CUDART"  # the libraries, for a Python program that loads them before others
@@ -89,7 +89,8 @@ def _build(place: Path) -> None:
         ])  # fmt: skip
         # What programs are linked with (-lcuda) where there is no driver: names alone.
         (new / STUBS).mkdir()
-        names = [f.name for f in functions() if f.name.startswith("cu") and not f.name.startswith("cuda")]
+        own = {f.name for f in functions() if f.name.startswith("cu") and not f.name.startswith("cuda")}
+        names = sorted(own | {*documented_of_driver()})
         (Path(work) / "names.c").write_text("".join(f"void {name}(void) {{}}\n" for name in names))
         _run([
             compiler, "-shared", "-fPIC", f"-Wl,-soname,{DRIVER}", str(Path(work) / "names.c"), "-o",
@@ -145,7 +146,8 @@ def environment(program: str | Path | None = None) -> dict[str, str]:
     """
     place = folder()
     needed = inspect(program).needed if program is not None else []
-    paths = [str(place), *([str(place / "driver")] if DRIVER in needed else [])]
+    # A program may open the driver's library itself. A Python program's packages would take it for a sign that there is a GPU.
+    paths = [str(place), *([str(place / "driver")] if program is not None else [])]
     # Before what the program itself says about where its libraries lie.
     runtimes = [f"libcudart.so.{v}" for v in VERSIONS]
     preloaded = [name for name in runtimes if name in needed]

@@ -57,7 +57,7 @@ _ATTRIBUTES = """
 87 singleToDoublePrecisionPerfRatio; 88 pageableMemoryAccess; 89 concurrentManagedAccess; 90 computePreemptionSupported;
 91 canUseHostPointerForRegisteredMem; 95 cooperativeLaunch; 96 cooperativeMultiDeviceLaunch; 97 sharedMemPerBlockOptin;
 99 hostRegisterSupported; 100 pageableMemoryAccessUsesHostPageTables; 101 directManagedMemAccessFromHost;
-106 maxBlocksPerMultiProcessor; 108 persistingL2CacheMaxSize; 109 accessPolicyMaxWindowSize;
+102 virtualMemoryManagement; 106 maxBlocksPerMultiProcessor; 108 persistingL2CacheMaxSize; 109 accessPolicyMaxWindowSize;
 111 reservedSharedMemPerBlock; 112 sparseCudaArraySupported; 113 hostRegisterReadOnlySupported;
 114 timelineSemaphoreInteropSupported; 115 memoryPoolsSupported; 116 gpuDirectRDMASupported;
 117 gpuDirectRDMAFlushWritesOptions; 118 gpuDirectRDMAWritesOrdering; 119 memoryPoolSupportedHandleTypes;
@@ -91,7 +91,7 @@ def values(target: Target) -> dict[str, Any]:
     opt_in, warps = max_shared_bytes(target), resident_warps(target)
     ones = """concurrentKernels asyncEngineCount canMapHostMemory unifiedAddressing managedMemory concurrentManagedAccess
         computePreemptionSupported streamPrioritiesSupported globalL1CacheSupported localL1CacheSupported
-        cooperativeLaunch hostRegisterSupported memoryPoolsSupported deviceOverlap memSyncDomainCount"""
+        cooperativeLaunch hostRegisterSupported memoryPoolsSupported deviceOverlap memSyncDomainCount virtualMemoryManagement"""
     return dict.fromkeys(ones.split(), 1) | {
         "name": f"ptxsim {target.name}".encode(), "uuid": b"ptxsim", "totalGlobalMem": SPACE,
         "sharedMemPerBlock": 48 << 10, "sharedMemPerBlockOptin": opt_in,

@@ -6,7 +6,7 @@ import ctypes
 from typing import Any
 
 from ptxsim.cuda.runtime import copies, memory
-from ptxsim.cuda.runtime.functions import CudaError, function
+from ptxsim.cuda.runtime.functions import CudaError, Extent, PitchedPointer, function
 from ptxsim.cuda.runtime.state import INVALID_VALUE, NOT_SUPPORTED, Runtime
 from ptxsim.cuda.runtime.steps import Kind
 from ptxsim.cuda.runtime.streams import in_order
@@ -50,6 +50,49 @@ def copy_rectangle(runtime: Runtime, given: int | None, stream: int | None = Non
     (source, source_pitch), (target, target_pitch) = c.source.place(c.width), c.target.place(c.width)
     kind = _KINDS.get((c.source.type, c.target.type), copies.DEFAULT)
     copies.memcpy_2d(runtime, target, target_pitch, source, source_pitch, c.width, c.height, kind, stream)
+
+
+class End3D(ctypes.Structure):
+    """Where a copy begins or ends: half of CUDA_MEMCPY3D."""
+
+    _fields_ = [
+        ("x", ctypes.c_size_t), ("y", ctypes.c_size_t), ("z", ctypes.c_size_t), ("level", ctypes.c_size_t),
+        ("type", ctypes.c_int), ("host", ctypes.c_void_p), ("device", ctypes.c_void_p), ("array", ctypes.c_void_p),
+        ("reserved", ctypes.c_void_p), ("pitch", ctypes.c_size_t), ("height", ctypes.c_size_t),
+    ]  # fmt: skip
+
+    def pitched(self, width: int, height: int) -> PitchedPointer:
+        """The memory, of so many rows in a plane. Raises CudaError."""
+        if self.type == _ARRAY:
+            raise CudaError(NOT_SUPPORTED)
+        pointer = self.host if self.type == _HOST else self.device
+        return PitchedPointer(pointer, self.pitch or width, width, self.height or height)
+
+
+class Copy3D(ctypes.Structure):
+    """CUDA_MEMCPY3D."""
+
+    _fields_ = [
+        ("source", End3D),
+        ("target", End3D),
+        *((name, ctypes.c_size_t) for name in ("width", "height", "depth")),
+    ]
+
+
+@function("int cuMemcpy3D_v2(const void *copy)", "int cuMemcpy3DAsync_v2(const void *copy, void *stream)")
+def copy_box(runtime: Runtime, given: int | None, stream: int | None = None) -> None:
+    if given is None:
+        raise CudaError(INVALID_VALUE)
+    c = Copy3D.from_address(given)
+    kind = _KINDS.get((c.source.type, c.target.type), copies.DEFAULT)
+    source, target = (end.pitched(c.width, c.height) for end in (c.source, c.target))
+    if min(source.pitch, target.pitch) < c.width:
+        raise CudaError(INVALID_VALUE)
+    same = copies.Copy3D(
+        None, copies.Position(c.source.x, c.source.y, c.source.z), source,
+        None, copies.Position(c.target.x, c.target.y, c.target.z), target, Extent(c.width, c.height, c.depth), kind,
+    )  # fmt: skip
+    copies.memcpy_3d(runtime, ctypes.addressof(same), stream)
 
 
 @function("int cuMemAllocPitch_v2(void **pointer, size_t *pitch, size_t width, size_t height, unsigned element)")

@@ -68,6 +68,7 @@ class Runtime:
     # Addresses that nodes of graphs allocate: they stay, so that a graph may be launched again.
     graph_memory: set[int] = field(default_factory=set)
     pools: Any = None  # ptxsim.cuda.runtime.pools.Pools, once the program asks for one
+    virtual_memory: Any = None  # ptxsim.cuda.runtime.virtual_memory.VirtualMemory, once the program asks for it
     streams: dict[int, int] = field(default_factory=dict)  # flags, by handle
     priorities: dict[int, int] = field(default_factory=dict)  # of streams, by handle
     events: dict[int, float | None] = field(default_factory=dict)  # when they were recorded, by handle

@@ -22,6 +22,7 @@ _MODULES = (
     "contexts",
     "modules",
     "rectangles",
+    "virtual_memory",
     "driver_graphs",
     "dialect",  # after those that it names
 )
@@ -46,7 +47,16 @@ def in_core() -> set[str]:
 
 def documented() -> list[str]:
     """Every name of the runtime's interface, whether it does something here or not."""
-    return resources.files("ptxsim.cuda.runtime").joinpath("names.txt").read_text().split()
+    return _names("names.txt")
+
+
+def documented_of_driver() -> list[str]:
+    """Every name of the driver's interface that programs of CUDA 13.0 may use, whether it does something here or not."""
+    return _names("driver_names.txt")
+
+
+def _names(file: str) -> list[str]:
+    return resources.files("ptxsim.cuda.runtime").joinpath(file).read_text().split()
 
 
 def stubs() -> str:
@@ -60,7 +70,8 @@ def stubs() -> str:
     for i, function in enumerate(found):
         suffixes = ("", *_PER_THREAD) if "cuda" in function.name else ("",)
         lines += [function.stub(i, suffix) for suffix in suffixes]
-    for name in documented():
+    for name in [*documented(), *documented_of_driver()]:
         if name not in index and name not in in_core():
-            lines += [f'API int {name}{s}(void) {{ return ptxsim_missing("{name}"); }}' for s in ("", *_PER_THREAD)]
+            suffixes = ("", *_PER_THREAD) if name.startswith("cuda") else ("",)
+            lines += [f'API int {name}{s}(void) {{ return ptxsim_missing("{name}"); }}' for s in suffixes]
     return "\n".join(lines) + "\n"
