@@ -82,6 +82,20 @@ CASES = {  # statements -> which registers hold a fused sum
     "mul.ftz.f32 %f5,%f1,%f2; min.ftz.f32 %f9,%f5,%f5; mul.ftz.f32 %f7,%f9,%f3; add.ftz.f32 %f6,%f5,%f3;": {
         "%f6": False
     },
+    # ... and sums look through it, but not through a copy of it.
+    "mul.ftz.f32 %f5,%f1,%f2; neg.ftz.f32 %f8,%f5; neg.ftz.f32 %f9,%f8; add.ftz.f32 %f6,%f9,%f3;": {"%f6": False},
+    "mul.ftz.f32 %f5,%f1,%f2; neg.ftz.f32 %f8,%f5; neg.f32 %f9,%f8; add.ftz.f32 %f6,%f9,%f3;": {"%f6": False},
+    "mul.ftz.f32 %f5,%f1,%f2; neg.f32 %f8,%f5; neg.ftz.f32 %f9,%f8; add.ftz.f32 %f6,%f9,%f3;": {"%f6": True},
+    "mul.ftz.f32 %f5,%f1,%f2; min.ftz.f32 %f8,%f5,%f5; max.ftz.f32 %f9,%f8,%f8; add.ftz.f32 %f6,%f9,%f3;": {
+        "%f6": False
+    },
+    # A comparison of a number with itself that may only come out one way is no use.
+    "mul.f32 %f5,%f1,%f2; set.gt.u32.f32 %a,%f5,%f5; add.f32 %f6,%f5,%f3;": {"%f6": True},
+    "mul.f32 %f5,%f1,%f2; setp.geu.f32 %p1,%f5,%f5; add.f32 %f6,%f5,%f3;": {"%f6": True},
+    "mul.f32 %f5,%f1,%f2; setp.ge.f32 %p1,%f5,%f5; add.f32 %f6,%f5,%f3;": {"%f6": False},
+    # That another lane has read a register before is no use of what is in it now.
+    "shfl.sync.bfly.b32 %f7,%f5,1,31,-1; mul.f32 %f5,%f1,%f2; add.f32 %f6,%f5,%f3; mov.u32 %a,1024; "
+    "st.shared.f32 [%a],%f6;": {"%f6": True},
     # Copies, whatever they are called.
     "setp.eq.f32 %p1,%f1,%f2; mul.f32 %f5,%f1,%f2; selp.b32 %f9,%f5,%f5,%p1; add.f32 %f6,%f9,%f3;": {"%f6": True},
     "mul.f32 %f5,%f1,%f2; max.f32 %f9,%f5,%f5; add.f32 %f6,%f9,%f3;": {"%f6": True},

@@ -35,9 +35,11 @@ def seen_by_others(program: Program) -> frozenset[int]:
     return frozenset(slot for op in program.ops if op.facts.reads_lanes for slot in slots_of(op.sources))
 
 
-def live_out(program: Program, dead: Collection[int] = ()) -> list[set[int]]:
-    """Registers live at the end of each block. dead: sites whose operands do not count."""
-    always, returned = seen_by_others(program), _returned(program)
+def live_out(program: Program, dead: Collection[int] = (), of_others: bool = True) -> list[set[int]]:
+    """Registers live at the end of each block. dead: sites whose operands do not count; of_others: whether other lanes count, which may
+    read a register of one that is past its own use of it."""
+    always = seen_by_others(program) if of_others else frozenset[int]()
+    returned = _returned(program)
     use, define = [], []
     for block in program.blocks:
         used: set[int] = set()

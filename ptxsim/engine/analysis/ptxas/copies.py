@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptxsim.engine.analysis.ptxas.product_values import with_effect
-from ptxsim.engine.program.operand import Register
+from ptxsim.engine.analysis.ptxas.product_values import are_equal, with_effect
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.instructions.assembled import chosen, flushed, kept, sign_cleared, sign_flipped
 
@@ -36,9 +35,3 @@ def _effect_of(op: Op) -> Callable[..., Any] | None:
     if op.guard is not None and formula in SIGNS and str(words.get("type")) == "f32" and not words.get("ftz"):
         return SIGNS[formula]
     return None
-
-
-def are_equal(op: Op) -> bool:
-    """Whether the first two operands of an operation are one register."""
-    first, second, *_ = (*op.sources, None, None)
-    return isinstance(first, Register) and isinstance(second, Register) and first.slot == second.slot

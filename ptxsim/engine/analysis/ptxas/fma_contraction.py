@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import has_effect, slots_of
-from ptxsim.engine.analysis.liveness import kills, live_before, live_out, seen_by_others, uses
+from ptxsim.engine.analysis.liveness import kills, live_before, live_out, uses
 from ptxsim.engine.analysis.ptxas.constant_products import loop_of, on_every_way, with_constants
-from ptxsim.engine.analysis.ptxas.product_values import Copy, Multiplied, Sum, copied, is_kept, slot_of
+from ptxsim.engine.analysis.ptxas.product_values import Copy, Multiplied, Sum, copied, is_kept, is_settled, slot_of
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.instructions.contraction import FUSED
 from ptxsim.types import TYPES
@@ -36,7 +36,7 @@ def contract(program: Program) -> None:
         found = [(blocks, ops) for blocks, ops in found if _may_fuse(ops, products)]
     if not found:
         return
-    live = live_out(program)
+    live = live_out(program, of_others=False)
     # Where nothing is stored, registers are what is wanted (snippets).
     stores = any(access.writes for op in program.ops for access in op.accesses)
     stretches = {}
@@ -169,7 +169,6 @@ def _handed_on(program: Program, live: list[set[int]], last: int, held: Mapping[
     found = {slot for slot in held if held[slot].value.goes_on}
     if not found:
         return found
-    found -= seen_by_others(program)
     for block in control_flow(program).successors[last]:
         wanted = (live_before(program.blocks[block], live[block], set()) or [live[block]])[0]
         found -= {slot for slot in found & wanted if come.get(block, {}).get(slot) != held[slot]}
@@ -201,7 +200,7 @@ class _Walk:
     def _execute(self, op: Op, is_product: bool) -> None:
         if is_kept(op):
             return
-        used = set(uses(op))
+        used = set() if is_settled(op) else set(uses(op))
         copy = copied(op, self.held) if not used.isdisjoint(self.held) else None
         if copy is None:
             self._use(op, used)

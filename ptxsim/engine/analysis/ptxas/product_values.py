@@ -14,6 +14,8 @@ from ptxsim.isa.facts import Facts
 from ptxsim.isa.registry import Definition
 from ptxsim.types import TYPES
 
+_SETTLED = frozenset(("lt", "gt", "ne", "leu", "geu", "equ"))  # false, or true, of a number and itself, whatever it is
+
 
 def slot_of(operand: Operand | None) -> int | None:
     return operand.slot if isinstance(operand, Register) and not operand.sink else None
@@ -66,9 +68,8 @@ class Copy:
 
     value: Multiplied
     is_negated: bool = False
-    is_flushed: bool = (
-        False  # by an addition of -0 with .ftz, which sums look through, and which is one of its own for others
-    )
+    # By an addition of -0 with .ftz, which sums look through, and which is one of its own for others: copies of it, too.
+    is_flushed: bool = False
 
 
 def copied(op: Op, held: dict[int, Copy]) -> Copy | None:
@@ -86,6 +87,8 @@ def copied(op: Op, held: dict[int, Copy]) -> Copy | None:
         return None
     if effect in assembled.PLAIN_COPIES or formula == "a":
         return known
+    if known.is_flushed:
+        return None
     mine, product = op.bound.modifiers, known.value.product
     its, type, flushes = product.bound.modifiers, str(mine.get("type")), bool(mine.get("ftz"))
     if mine.get("type") != its.get("type") or flushes > bool(its.get("ftz")):
@@ -95,15 +98,27 @@ def copied(op: Op, held: dict[int, Copy]) -> Copy | None:
     if formula == "abs(a)":
         if type != "f32" or known.is_negated or not _is_square(product):
             return None
-        return replace(known, is_flushed=known.is_flushed or flushes)
+        return replace(known, is_flushed=flushes)
     if type == "bf16x2" or (flushes and type != "f32"):  # an addition or a product with zero
         return None
-    return Copy(known.value, not known.is_negated, known.is_flushed or flushes)
+    return Copy(known.value, not known.is_negated, flushes)
 
 
 def is_kept(op: Op) -> bool:
     """Whether an operation leaves its register as it is, in whichever lanes."""
     return op.definition.effect in assembled.PLAIN_COPIES and slot_of(op.destinations[0]) == slot_of(op.sources[0])
+
+
+def is_settled(op: Op) -> bool:
+    """Whether an operation compares a number with itself and may only come out one way: nothing is used there."""
+    type, cmp = str(op.bound.modifiers.get("type") or op.bound.modifiers.get("stype")), op.bound.modifiers.get("cmp")
+    return cmp in _SETTLED and type in FUSED and TYPES[type].element is None and are_equal(op)
+
+
+def are_equal(op: Op) -> bool:
+    """Whether the first two operands of an operation are one register."""
+    first, second, *_ = (*op.sources, None, None)
+    return isinstance(first, Register) and isinstance(second, Register) and first.slot == second.slot
 
 
 def _is_square(product: Op) -> bool:
