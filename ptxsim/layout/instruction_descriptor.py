@@ -134,7 +134,7 @@ def shape_problem(words: InstructionDescriptor, ctas: int, ws: bool = False) -> 
 
 
 def legal_shapes(words: InstructionDescriptor, ctas: int, ws: bool) -> tuple[Sequence[int], Sequence[int]]:
-    """The values of M, and those of N for the M of a descriptor. PTX ISA, "Matrix Shape"; 16 and its multiples for M = 128: CUTLASS."""
+    """The values of M, and those of N for the M of a descriptor. PTX ISA, "Matrix Shape"."""
     integers = words.kind == "i8"
     if ws:
         return (32, 64, 128), (64, 128) if words.sparse else (64, 128, 256)
@@ -143,9 +143,7 @@ def legal_shapes(words: InstructionDescriptor, ctas: int, ws: bool) -> tuple[Seq
         return (256,) if words.scale and words.sparse else (128, 256), range(step, 257, step)
     if words.scale:
         return (128,), range(8, 257, 8)
-    if words.m == 64:
-        return (64, 128), (8, 24, *range(16, 257, 16)) if integers else range(8, 257, 8)
-    return (64, 128), range(16, 257, 16)
+    return (64, 128), (8, 24, *range(16, 257, 16)) if integers else range(8, 257, 8)
 
 
 def field_problem(words: InstructionDescriptor, blocks: int = 0) -> str | None:
