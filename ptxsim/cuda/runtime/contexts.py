@@ -10,9 +10,8 @@ from ptxsim.cuda.runtime import copies, device, memory, pools, registered, strea
 from ptxsim.cuda.runtime.arena import SPACE
 from ptxsim.cuda.runtime.functions import CudaError, function
 from ptxsim.cuda.runtime.properties import values
-from ptxsim.cuda.runtime.state import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, Runtime
+from ptxsim.cuda.runtime.state import CONTEXT, INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, Runtime
 
-CONTEXT = 1  # the handle of the one context there is
 _INVALID_CONTEXT = 201
 
 # ---- the same as a function of the runtime ----

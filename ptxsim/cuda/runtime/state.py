@@ -27,6 +27,15 @@ from ptxsim.types import Target
 
 FIRST_SPECIFIC = 90  # the first architecture with code that runs on no other
 INVALID_VALUE, OUT_OF_MEMORY, INVALID_DEVICE, NO_KERNEL_IMAGE, INVALID_PTX, NOT_SUPPORTED = 1, 2, 101, 209, 218, 801
+CONTEXT = 1  # the handle of the one context there is
+# Functions of the runtime that ask or choose, and do not make the device's primary context the current one.
+_BEFORE_CONTEXT = {
+    "cudaChooseDevice", "cudaDeviceCanAccessPeer", "cudaDeviceGetAttribute", "cudaDeviceGetByPCIBusId",
+    "cudaDeviceGetP2PAttribute", "cudaDeviceGetPCIBusId", "cudaDriverGetVersion", "cudaGetDevice", "cudaGetDeviceCount",
+    "cudaGetDeviceFlags", "cudaGetDeviceProperties", "cudaGetDeviceProperties_v2", "cudaGetDriverEntryPoint",
+    "cudaGetDriverEntryPointByVersion", "cudaGetLastError", "cudaRuntimeGetVersion", "cudaSetDeviceFlags",
+    "cudaSetValidDevices",
+}  # fmt: skip
 
 
 class Collector(Protocol):
@@ -60,6 +69,7 @@ class Runtime:
     sticky: int = 0
     microseconds: float = 0.0  # predicted time of all launches
     contexts: list[int] = field(default_factory=list)  # of the driver, the current one last
+    is_begun: bool = False  # whether a function of the runtime has made the primary context the current one
     predicted: dict[Any, float] = field(default_factory=dict)  # microseconds of a launch, by kernel and shapes
     times: bool = False  # whether the program has recorded an event that measures time
     captures: dict[int, Capture] = field(default_factory=dict)  # by handle of the stream
@@ -134,6 +144,7 @@ class Runtime:
                 try:
                     if function.is_plain:
                         return function.body(self, *args)
+                    self._begin(function.name)
                     return self.fail(self.sticky or function.body(self, *args) or 0)
                 except CudaError as error:
                     return self.fail(error.code)
@@ -154,6 +165,12 @@ class Runtime:
                     self._defect(function)
 
         return call
+
+    def _begin(self, name: str) -> None:
+        """A function is called: the runtime's first one that needs a context makes the primary one current."""
+        if not self.is_begun and name.startswith("cuda") and name not in _BEFORE_CONTEXT:
+            self.is_begun = True
+            self.contexts = self.contexts or [CONTEXT]
 
     def _defect(self, function: Function) -> NoReturn:
         """The program cannot go on: nothing that follows could be trusted."""

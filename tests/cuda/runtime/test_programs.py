@@ -248,6 +248,14 @@ def test_a_program_of_the_driver_is_linked_and_run(tmp_path):
     assert (done.returncode, done.stdout) == (0, "0 -5 -3 134217728\n"), done.stderr  # as an H200 says
 
 
+def test_the_runtime_makes_a_context_current(tmp_path):
+    source = SOURCE.with_name("context_of_the_runtime.cpp")
+    command = ["nvcc", "-cudart", "shared", f"-L{stubs_folder()}", "-o", tmp_path / "context", source, "-lcuda"]
+    subprocess.run(command, check=True, timeout=120)
+    code, out, err = run(tmp_path / "context")
+    assert (code, out) == (0, "done\n"), out + err
+
+
 def test_memory_that_a_program_maps(tmp_path):
     """The driver is opened by the program, which is linked with neither driver nor runtime."""
     source = SOURCE.with_name("virtual_memory.cpp")
