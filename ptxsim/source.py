@@ -6,6 +6,7 @@ import errno
 import os
 import select
 import stat
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -87,13 +88,16 @@ class Source:
 
     @classmethod
     def from_file(cls, path: str | Path) -> Source:
-        """Read a file, without its byte order mark and the zero bytes that end it. Raises OSError; what is not UTF-8 becomes U+FFFD, which no grammar takes."""
+        """Read a file, without its byte order mark and the zero bytes that end it. Raises OSError; what is neither UTF-8 nor, by its mark, UTF-16
+        becomes U+FFFD, which no grammar takes."""
         path = Path(path)
         return cls.of_bytes(read_bytes(path), path)
 
     @classmethod
     def of_bytes(cls, data: bytes, path: Path) -> Source:
         """What a file holds, as `from_file` reads it."""
+        if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):  # as `>` of PowerShell writes files
+            return cls(data.decode("utf-16", errors="replace").rstrip("\0"), str(path), path)
         return cls(data.rstrip(b"\0").decode("utf-8-sig", errors="replace"), str(path), path)
 
     @cached_property

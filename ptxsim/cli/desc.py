@@ -26,7 +26,7 @@ def command(
     """Decode a matrix descriptor (of wgmma; of tcgen05 with --tcgen05), or build one from fields.
 
     HEX is the 64-bit value: 0x4000004000010040. FIELDS are bytes: start=0x400 stride=1024 swizzle=128B, and leading (16)
-    and base_offset (0). swizzle is none, 32B, 64B or 128B.
+    and base_offset (0). swizzle is none, 32B, 64B or 128B, with --tcgen05 also 128B_32B (pieces of 32 bytes).
 
     With --kind, the 32-bit instruction descriptor of tcgen05.mma: 0x08100010, or m=128 n=64 a=f16 b=f16 d=f32.
     """

@@ -76,12 +76,16 @@ class Size(OptionType):
 
 
 class Count(Size):
-    """A count of 1 or more."""
+    """A count of 1 or more. most: the largest that there may be."""
+
+    def __init__(self, most: int | None = None):
+        self.most = most
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         count = super().convert(value, parameter, context)
-        if count < 1:
-            self.fail(f"{value!r} is not a number of 1 or more", parameter, context)
+        if count < 1 or (self.most is not None and count > self.most):
+            legal = "of 1 or more" if self.most is None else f"from 1 to {self.most}"
+            self.fail(f"{value!r} is not a number {legal}", parameter, context)
         return count
 
 
@@ -146,7 +150,7 @@ _LAUNCH = [
     click.option("--compiler-flags", type=Flags(), default="", help="More for it: '-DN=4 -Iinclude'."),
     click.option("--lineinfo/--no-lineinfo", "lineinfo", default=True, help="Show lines of CUDA or Python (default)."),
     click.option("--gpu", metavar="NAME", help="Whose cycles are predicted, as H100 (default: the target's own)."),
-    click.option("--registers", type=Count(), help="Registers of a thread, as ptxas -v says, for the cycle model."),
+    click.option("--registers", type=Count(255), help="Registers of a thread, as ptxas -v says, for the cycle model."),
     click.option(
         "--cubin",
         type=click.Path(exists=True, dir_okay=False),

@@ -173,7 +173,7 @@ def _answer(launch: Remembered, text: str) -> str:
     try:
         found = launch.lineage_of(question)
     except IndexError as error:
-        return f"--why {text}: {error}"
+        raise bad(f"--why {text}: {error}") from None
     if found is None:
         help = did_you_mean(question.name, [*launch.pointers()])
         raise bad(f"--why {text}: no array argument is called {question.name!r}", help)

@@ -34,8 +34,8 @@ def test_questions_that_name_no_element(capsys):
     assert main(["run", FILE, "--why", "outt[1]"]) == 2
     error = capsys.readouterr().err
     assert "no array argument is called 'outt'" in error and "out" in error
-    assert main(["run", FILE, "--why", "out[9,9]"]) == 0
-    assert "--why out[9,9]: it has the shape (4, 32)" in capsys.readouterr().out
+    assert main(["run", FILE, "--why", "out[9,9]"]) == 2
+    assert "--why out[9,9]: it has the shape (4, 32)" in capsys.readouterr().err
 
 
 def test_a_launch_that_an_error_ends_is_not_told_of(tmp_path, capsys):

@@ -171,6 +171,13 @@ def test_a_byte_order_mark_is_no_character(tmp_path):
     assert ptxsim.Module.from_file(file).entries == ptxsim.Module.from_text("\ufeff" + text).entries == ["k"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_file_of_utf_16_is_known_by_its_mark(encoding, tmp_path):
+    file = tmp_path / "k.ptx"
+    file.write_bytes(f"\ufeff{KERNEL.format('sm_90', '')}".encode(encoding))
+    assert ptxsim.Module.from_file(file).entries == ["k"]
+
+
 def test_shared_memory_that_is_too_small_names_the_option():
     text = KERNEL.format("sm_90", "mov.u32 %r0, 4096; st.shared.f32 [%r0], %f0;")
     run = launch(text, block=1, checks="all")
