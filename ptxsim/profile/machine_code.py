@@ -60,6 +60,7 @@ class Kind(IntEnum):
     TENSOR_COMMIT = 23  # mbarriers hear of the end of the warp's work there
     TENSOR_MOVE = 24  # between registers and tensor memory
     TENSOR_WAIT = 25  # for those moves
+    RETURN = 26  # from a function to where it was called
 
 
 @dataclass(slots=True)

@@ -253,3 +253,15 @@ def test_a_load_that_ptxas_makes_after_a_branch_is_made(monkeypatch):
     arrays = np.ones(32, np.float32), np.zeros(32, np.float32)
     cycles = kernel.launch(1, 32, [*arrays, 1], profile=True, checks="none").cycles
     assert cycles.assembled == 1 and cycles.memory["l1_sectors"] == 4
+
+
+def test_a_function_runs_after_each_call_of_it(monkeypatch):
+    """Two calls a turn, ten instructions in the loop and five in the function; each return takes as long as tools/data/clocked has it."""
+    kernel = recorded_kernel(monkeypatch, "calls")
+    short, long = (
+        kernel.launch(1, 32, [np.zeros(32, np.float32), np.ones(32, np.float32), turns], profile=True, checks="none")
+        for turns in (8, 16)
+    )
+    assert long.cycles.assembled == 1
+    assert long.cycles.issued - short.cycles.issued == 8 * (10 + 2 * 5)
+    assert 8 * 150 < long.cycles.cycles - short.cycles.cycles < 8 * 190

@@ -32,6 +32,23 @@ class ControlFlow:
         return targets
 
     @cached_property
+    def through_calls(self) -> list[list[int]]:
+        """The successors with a function's first block after a call of it, and after the function's ends what comes after its calls."""
+        found = [list(targets) for targets in self.successors]
+        functions = self.program.functions
+        for number, block in enumerate(self.program.blocks):
+            call = block[-1].call if block else None
+            if call is None:
+                continue
+            names = self.program.called_by_address if call.name is None else {call.name} & functions.keys()
+            for entry in (functions[name].entry for name in sorted(names)):
+                found[number].append(entry)
+                for end in closure([entry], self.successors.__getitem__):
+                    if any(op.leaves_function for op in self.program.blocks[end][-1:]):
+                        found[end] += self.successors[number]
+        return [list(dict.fromkeys(targets)) for targets in found]
+
+    @cached_property
     def joins(self) -> frozenset[int]:
         """Blocks that more than falling through leads to: targets of branches, and where functions begin."""
         targets = {target for op in self.program.ops for target in op.targets}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ptxsim.profile.lowering.fusion import Fusion
 from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp
 
-ENDING = (Kind.EXIT, Kind.COPY)
+ENDING = (Kind.EXIT, Kind.RETURN, Kind.COPY)
 
 
 def converge(fusion: Fusion, blocks: list[MachineBlock]) -> None:

@@ -138,7 +138,7 @@ class Lowering(Assembly):
         if moved := [synchronisation.literal(op) for op in self.program.ops if op.family == "set_registers"]:
             needed = max(needed, min(self.allowed, max(moved)))
         return MachineProgram(
-            blocks, self.slots, needed, variants, frozenset(self.unknown), spilled=spilled, successors=self.graph.successors
+            blocks, self.slots, needed, variants, frozenset(self.unknown), spilled=spilled, successors=self.graph.through_calls
         )  # fmt: skip
 
     def _given(self, live: int) -> int:
@@ -341,7 +341,10 @@ class Lowering(Assembly):
                     MachineOp("branch", (), (), op.site, Kind.BRANCH),
                 ]
             case Control.EXIT | Control.RETURN:
-                return [MachineOp("branch", (), (), op.site, Kind.EXIT, predicates=guard)]
+                is_called = op.control is Control.RETURN and any(
+                    0 < function.entry <= self.flow.block_of[op.site] for function in self.program.functions.values()
+                )
+                return [MachineOp("branch", (), (), op.site, Kind.RETURN if is_called else Kind.EXIT, predicates=guard)]
         return [MachineOp("branch", self.writes(op), self.reads(op), op.site, Kind.BRANCH, predicates=guard)]
 
 

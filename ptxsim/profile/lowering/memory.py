@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxsim.engine.analysis import def_use
 from ptxsim.engine.analysis.ptxas.accesses import LOOPS, Assembled, assembled_accesses
-from ptxsim.engine.program.operand import Address, Constant, Register, Vector
+from ptxsim.engine.program.operand import Address, Constant, Operand, Register, Vector
 from ptxsim.engine.program.operation import Op
 from ptxsim.profile.lowering.assembly import Assembly, lowers
 from ptxsim.profile.lowering.fusion import accesses_of, cost_of, is_remote
@@ -59,6 +59,8 @@ def widened(assembly: Assembly, op: Op, made: MachineOp) -> list[MachineOp]:
 
 @lowers("store", "async_store", "bulk_store")
 def store(assembly: Assembly, op: Op) -> list[MachineOp]:
+    if space_of(op) == "param":  # what a call passes, in registers
+        return [MachineOp("imad", (), assembly.reads(op), op.site) for _ in _elements(op)]
     amount = ASYNC_STORE if op.family == "async_store" else 0
     made = assembly.machine(
         op, unit_of(assembly, op), Kind.ACCESS, space=space_of(op), stores=True, place=_place(op), amount=amount
@@ -70,8 +72,12 @@ def store(assembly: Assembly, op: Op) -> list[MachineOp]:
 
 def _literals(op: Op) -> int:
     """Different constants that a store writes, each from a register; there is one that is zero always."""
-    given = [e for source in op.sources[1:] for e in (source.elements if isinstance(source, Vector) else (source,))]
-    return len({repr(value.value) for value in given if isinstance(value, Constant)} - {"0"})
+    return len({repr(value.value) for value in _elements(op) if isinstance(value, Constant)} - {"0"})
+
+
+def _elements(op: Op) -> list[Operand | None]:
+    """What a store writes, element by element."""
+    return [e for source in op.sources[1:] for e in (source.elements if isinstance(source, Vector) else (source,))]
 
 
 def released(op: Op) -> list[MachineOp]:

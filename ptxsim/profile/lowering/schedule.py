@@ -21,7 +21,7 @@ WALLS = (Kind.BARRIER, Kind.FENCE, Kind.PRODUCT_WAIT, Kind.MBARRIER_WAIT, Kind.A
 # Of them, what arithmetic and loads of what nobody writes may go ahead of (statements given to ptxas 13.0).
 PASSED = (Kind.BARRIER,)
 UNWRITTEN = ("nc", "const")
-ENDS = (Kind.BRANCH, Kind.LOOP_BRANCH, Kind.EXIT, Kind.CHECK)
+ENDS = (Kind.BRANCH, Kind.LOOP_BRANCH, Kind.EXIT, Kind.RETURN, Kind.CHECK)
 WINDOW = 192  # instructions the assembler looks ahead
 
 

@@ -91,9 +91,11 @@ def execute(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> tuple[flo
         forget(m)
     elif kind == Kind.CHECK:
         follow, why = now + p.fall_through, BRANCH
-    elif kind == Kind.BRANCH or kind == Kind.LOOP_BRANCH:
+    elif kind == Kind.BRANCH or kind == Kind.LOOP_BRANCH or kind == Kind.RETURN:
         why = BRANCH
-        if m.ops[i].stall == 0:
+        if kind == Kind.RETURN:
+            follow = now + p.returned
+        elif m.ops[i].stall == 0:
             follow = now + p.fall_through
         # The one over another look at an mbarrier is in the figure of the wait, which was measured with it.
         m.warps[w].branch = 0 if m.warps[w].branch == NOBODY else m.ops[i].address + 16

@@ -26,7 +26,8 @@ class Block:
 
 
 def basic_blocks(listing: Listing) -> list[Block]:
-    """The blocks that the kernel's start reaches, without the slow paths of arithmetic; with what follows what."""
+    """The blocks that the kernel's start reaches, without the slow paths of arithmetic; with what follows what: a function after
+    a call of it, and after its end what comes after each of its calls."""
     code = listing.instructions
     aimed = {listing.labels.get(i.target, -1) for i in code if i.target}
     blocks: list[Block] = []
@@ -36,17 +37,28 @@ def basic_blocks(listing: Listing) -> list[Block]:
             begins[i.address] = len(blocks)
             blocks.append(Block(len(blocks), []))
         blocks[-1].instructions.append(i)
+    returns: dict[int, list[int]] = {}  # by the block that a function begins with, those after its calls
     for block in blocks:
         last = block.instructions[-1]
         block.is_cold = any(i.target.startswith(SLOW_PATH) for i in block.instructions)
         if last.base in ("BRA", "JMP") and last.name != "BRA.DIV" and last.target:
             aim = begins.get(listing.labels.get(last.target, -1))
             block.after += [aim] if aim is not None else []
+        if (
+            last.base == "CALL"
+            and not block.is_cold
+            and (aim := begins.get(listing.labels.get(last.target, -1))) is not None
+        ):
+            block.after.append(aim)
+            returns.setdefault(aim, []).append(block.number + 1)
         if last.base in ("BRX", "JMX"):
             block.after += [begins[a] for a in aimed if a in begins]
         falls = not _ends(last) or bool(last.guard) or last.name == "BRA.DIV" or ("P" in last.operands.split("`")[0])
         if falls and block.number + 1 < len(blocks):
             block.after.append(block.number + 1)
+    for block in blocks:
+        if block.instructions[-1].base == "RET":
+            block.after += returns.get(max((n for n in returns if n <= block.number), default=0), [])
     reached = closure([0], lambda number: [n for n in blocks[number].after if not blocks[n].is_cold])
     for block in blocks:
         block.after = [n for n in dict.fromkeys(block.after) if n in reached] if block.number in reached else []

@@ -107,7 +107,7 @@ def _from_lowering(lowered: MachineProgram) -> tuple[dict[int, list[MachineOp]],
     """By site, what the lowering has that is more than issue and one access, and the cycles of a product."""
     special: dict[int, list[MachineOp]] = {}
     tensor: dict[int, float] = {}
-    plain = (Kind.PLAIN, Kind.COPY, Kind.ACCESS, Kind.BRANCH, Kind.LOOP_BRANCH, Kind.EXIT, Kind.SHUFFLE)
+    plain = (Kind.PLAIN, Kind.COPY, Kind.ACCESS, Kind.BRANCH, Kind.LOOP_BRANCH, Kind.EXIT, Kind.RETURN, Kind.SHUFFLE)
     for block in lowered.blocks:
         for op in block.ops:
             if op.unit == "tensor" and op.cost is not None:

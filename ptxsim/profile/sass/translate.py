@@ -43,6 +43,7 @@ _UNITS = {
     "tensor.issue": "UTCHMMA UTCQMMA UTCIMMA UTCOMMA UTCCP UTCSHIFT UTCBAR",
     "tensor.memory": "LDTM STTM",
 }  # fmt: skip
+BRANCHES = dict.fromkeys(("BRA", "BRX", "JMP", "CALL"), Kind.BRANCH) | {"EXIT": Kind.EXIT, "RET": Kind.RETURN}
 UNIT = {name: unit for unit, names in _UNITS.items() for name in names.split()}
 ACCESSES = (set(_UNITS["global"].split()) | set(_UNITS["shared"].split())) - {"LDGSTS", "CCTL"}
 _STORES = ("ST", "RED", "ATOM")
@@ -166,7 +167,7 @@ def translated(
     elif unit in ("shuffle", "redux", "match.any", "match.all"):
         made.kind = Kind.SHUFFLE
     elif unit == "branch":
-        made.kind = Kind.EXIT if i.base == "EXIT" else Kind.BRANCH if i.base in ("BRA", "BRX", "JMP") else Kind.PLAIN
+        made.kind = BRANCHES.get(i.base, Kind.PLAIN)
         made.converges = i.base == "BSYNC"
     elif unit == "tensor":
         made.cost = tensor.get(site)

@@ -13,8 +13,12 @@ def way_through(graph: ControlFlow, covers: Mapping[int, int], silent: Set[int])
     """The way that passes each of these blocks as often as it is said, and beside them only `silent` ones, which are no code: a loop that is left in
     its middle runs its head once more than the rest, wherever in the text the rest is. Empty where there is no such way, or it is not soon found."""
     first = next((n for n in covers if all(n in graph.dominators[other] for other in covers)), None)
-    if first is None:
-        return []
+    begins = sorted(covers, key=lambda n: (n != first, n))
+    return next((way for n in begins if (way := _from(n, graph, covers, silent))), [])
+
+
+def _from(first: int, graph: ControlFlow, covers: Mapping[int, int], silent: Set[int]) -> list[int]:
+    """That way, if it can begin with a block."""
     left, whole = dict(covers), sum(covers.values())
     left[first] -= 1
     way, rest = [first], [_next(graph, first, left, silent)]
