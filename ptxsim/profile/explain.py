@@ -25,7 +25,7 @@ MODELED = (
     "stores: at the rate of the sectors written, whole or in part; an SM is busy until its own are on their way; "
     "those to a line that is open are put together, of 30 at a time; warps whose stores wait for the sub-core's port take turns",
     "constants: lines of 64 bytes of an SM, 2 KiB of them, the first reads of 256 bytes; different addresses of a warp one after the other",
-    "branches: taken back or ahead, lanes that part and that meet again",
+    "branches: taken back or ahead, to a function and back from it, lanes that part and that meet again",
     "fences of the GPU: in rounds of the SM, after the loads and stores that came before, with those that come at the same time",
     "flags: seen by a spinning warp after a latency that depends on the fence before the write, one write of a line after the other; "
     "lanes that look at different ones wait for that whose writer has waited for most others",
@@ -46,6 +46,7 @@ NOT_MODELED = (
     "takes no bandwidth of the SM that has it; waits on CTAs that do something else end as the run recorded them or when no warp else can go on",
     "contention between SMs beyond equal shares of L2 and DRAM, and how many SMs read what bulk copies bring; "
     "L2 partitions, DRAM pages and refresh",
+    "functions that call themselves, of which a call takes up to three times as long",
     "words of local memory that lanes choose each for itself, which a warp that has changed them reads again up to 250 cycles later",
     "caches that a launch before this one left cold: L2 is taken as warm",
     "schedules that depend on time: polling loops run as often, loops of several blocks try compare and swap as often, and jobs of a queue go to the CTAs, as they did in the functional run",
