@@ -30,11 +30,17 @@ Order = tuple[Bit, ...]  # of the bits of a number, the lowest first
 def linear(values: np.ndarray) -> tuple[int, ...] | None:
     """What each bit of an index adds to values, int64 (2**n,); None if they are no such sums."""
     flat = values.ravel()
-    found, sums = [], np.zeros(1, np.int64)
-    while len(sums) < len(flat):
-        found.append(int(flat[len(sums)] - flat[0]))
-        sums = np.concatenate([sums, sums + found[-1]])
-    return tuple(found) if len(sums) == len(flat) and (flat - flat[0] == sums).all() else None
+    count = len(flat).bit_length() - 1
+    if len(flat) != 1 << max(count, 0):
+        return None
+    found = flat[1 << np.arange(count)] - flat[0]
+    return tuple(found.tolist()) if (_bits_below(count) @ found == flat - flat[0]).all() else None
+
+
+@lru_cache(maxsize=16)
+def _bits_below(count: int) -> np.ndarray:
+    """The bits of all numbers of so many, int64 (2**count, count), the lowest first."""
+    return np.arange(1 << count)[:, None] >> np.arange(count) & 1
 
 
 def order_of(lines: np.ndarray, steps: np.ndarray) -> Order | None:

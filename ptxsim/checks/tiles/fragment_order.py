@@ -82,13 +82,14 @@ class FragmentOrder:
         if factor.bytes is None:
             return {None}
         sites = sorted({byte.site for byte in factor.bytes})
+        numbers = [tuple(byte.number for byte in factor.bytes if byte.site == site) for site in sites]
+        order = np.argsort(np.argsort([byte.site for byte in factor.bytes], kind="stable"))  # of bytes that are by site
         found = set[Order | None]()
         for warp in self._held[sites[0]]:
             for loads in zip(*(self._held[site].get(warp, []) for site in sites)):
-                there = dict(zip(sites, loads))
-                places = [_places(program.ops[byte.site], there[byte.site], byte.number) for byte in factor.bytes]
-                known = [each for each in places if each is not None]
-                weights = linear(np.stack(known)) if len(known) == len(places) else None
+                parts = [_places(program.ops[site], *part) for site, *part in zip(sites, loads, numbers)]
+                known = [each for each in parts if each is not None]
+                weights = linear(np.concatenate(known)[order]) if len(known) == len(parts) else None
                 found.add(None if weights is None else _held(weights, factor.wanted))
         return found or {None}
 
@@ -125,18 +126,23 @@ def _bits_within(factor: Factor) -> int:
     return len(factor.wanted) - LANE_BITS - (registers - 1).bit_length()
 
 
-def _places(load: Op, there: np.ndarray | None, number: int) -> np.ndarray | None:
-    """Where a byte of the lanes comes from, int64 (32,): one of those that a load puts into its registers."""
+def _places(load: Op, there: np.ndarray | None, numbers: tuple[int, ...]) -> np.ndarray | None:
+    """Where bytes of the lanes come from, int64 (bytes, 32): of those that a load puts into its registers."""
     if there is None:
         return None
     if there.ndim == 1:
-        return there + number
-    matrix, byte = divmod(number, MATRIX)
-    if matrix >= len(there):
-        return None
-    if load.words["trans"]:
-        return np.asarray(there[matrix][LANE % 4 * 2 + byte // 2] + LANE // 4 * 2 + byte % 2)
-    return np.asarray(there[matrix][LANE // 4] + LANE % 4 * MATRIX + byte)
+        return np.asarray(there + np.array(numbers)[:, None])
+    matrices, rows, offsets = _in_matrices(numbers, bool(load.words["trans"]))
+    return np.asarray(there[matrices, rows] + offsets) if max(numbers) < len(there) * MATRIX else None
+
+
+@lru_cache(maxsize=256)
+def _in_matrices(numbers: tuple[int, ...], is_turned: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of bytes of the registers that ldmatrix fills: the matrix, (bytes, 1), in each lane the row of it and which byte of that."""
+    matrices, bytes = np.divmod(np.array(numbers)[:, None], MATRIX)
+    if is_turned:
+        return matrices, LANE % 4 * 2 + bytes // 2, LANE // 4 * 2 + bytes % 2
+    return matrices, np.broadcast_to(LANE // 4, (len(numbers), LANES)), LANE % 4 * MATRIX + bytes
 
 
 @fact
