@@ -115,6 +115,9 @@ def in_turns(runs: list[list[np.ndarray]], seed: int) -> list[np.ndarray]:
 @example(
     1048577, 0.02, 0.3, False, False, 6
 )  # lanes write what they have read in one line, and what another lane has written in the next
+@example(
+    2221499, 0.02, 0.3, False, False, 4
+)  # lanes write one place together, which a lane has read and written before
 def test_lines_never_change_the_verdict(seed, barriers, stores, apart, together, ctas):
     runs = [Run(seed + cta, cta, stores).of(60, barriers, apart).records for cta in range(ctas)]
     records = np.concatenate(in_turns(runs, seed) if together else [record for run in runs for record in run])

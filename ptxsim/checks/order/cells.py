@@ -271,6 +271,17 @@ def forget_own(o: Order, reads: Array, warp: int, lane: int) -> None:
         reads[0]["time"] = 0
 
 
+def forget_before(accesses: Array, since: int) -> None:
+    """A granule is written, perhaps by several lanes at once: none of them is to meet what has been written over before.
+
+    Copies stay: that they are over no thread has done.
+    """
+    for place in range(accesses.shape[0]):
+        access = accesses[place]
+        if access["time"] <= since and access["warp"] >= NONE:
+            access["time"] = 0
+
+
 def again(accesses: Array, warp: int, now: int, lane: int) -> None:
     """One more lane of a warp takes part in an access that stands among those of a granule."""
     for place in range(accesses.shape[0]):

@@ -214,11 +214,9 @@ def work_off(o: Order) -> None:
                 for cell in range(cells + (address >> shift), cells + (address + width - 1 >> shift) + 1):
                     one = o.cells[cell]
                     since = max(start, int(one["written"]))
-                    if since >= now and updates:
-                        continue
-                    if (
-                        since >= now
-                    ):  # of what has been written over, a record asks all the same whose lanes write one place
+                    if since >= now:
+                        if not kept["copier"]:
+                            continue  # it has been written over
                         since = start
                     if updates and one["update"] <= now:
                         one["update"] = now

@@ -56,10 +56,10 @@ def next_run(addresses: Array, rest: int) -> tuple[int, int]:
     return ((1 << end) - 1) & ~((1 << lane) - 1), step
 
 
-def are_apart(record: Array) -> bool:
+def are_apart(addresses: Array, mask: int, width: int) -> bool:
     """Whether lanes access memory in steps, none of them what another one does."""
-    run, step = next_run(record["addresses"], int(record["mask"]))
-    return run == int(record["mask"]) and (step >= int(record["width"]) or run & run - 1 == 0)
+    run, step = next_run(addresses, mask)
+    return run == mask and (step >= width or run & run - 1 == 0)
 
 
 def last_lane(run: int) -> int:

@@ -83,7 +83,11 @@ def is_in_order(
     if not reads and not updates and (event != Event.STORE or bits & TOGETHER or flags & FLAG_MIXED):
         return False
     stays = flags & FLAG_UNCHANGED != 0
-    if stays and (o.n[UNASKED] == 0 if is_global else not are_apart(record)):
+    if stays and (
+        o.n[UNASKED] == 0
+        if is_global
+        else not are_apart(record["addresses"], int(record["mask"]), int(record["width"]))
+    ):
         return False
     if bits & (LATER | WARPGROUP) or flags & FLAG_ASYNC_PROXY or o.uniform[slot, warp] == NONE or o.n[PLAIN]:
         return False

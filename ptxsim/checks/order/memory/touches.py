@@ -28,6 +28,7 @@ from ptxsim.checks.order.cells import (
     cell_of,
     clash,
     end_of,
+    forget_before,
     forget_own,
     in_flight,
     keep_store,
@@ -41,6 +42,7 @@ from ptxsim.checks.order.cells import (
 from ptxsim.checks.order.edges.completions import completed, landing_in
 from ptxsim.checks.order.edges.proxies import is_published
 from ptxsim.checks.order.log import settle
+from ptxsim.checks.order.memory.global_lines import are_apart
 from ptxsim.checks.order.memory.lines import note_landing, reads_alone
 from ptxsim.checks.order.sites import DECIDED, FRAGMENTS, LATER, READ_ONLY, REDUCES, STRONG, WORD
 from ptxsim.checks.order.slots import far_line, place_granules
@@ -98,6 +100,7 @@ def touch(
         o.n[LOG_FROM] = now
     said, last, is_again, known, place, to_line, far = 0, -1, False, NONE, 0, LINE_BITS - shift, 0
     looked_at, looked_from, is_alone = NONE, 0, False
+    overlap = how & WRITES != 0 and not are_apart(addresses, mask, width)
     for each in range(LANES):
         if not mask >> each & 1:
             continue
@@ -179,6 +182,9 @@ def touch(
                     tell(
                         o, found, what, site, other, at if is_global else at & OFFSET, slot, warp, each, who, is_global
                     )
+            if overlap and written != now:
+                forget_before(reads[cell], max(start, written))
+                forget_before(updates[cell], max(start, written))
             if how & COPIES and is_global and not is_published(o, slot, warp, lane, row, base, writer, written):
                 if not said >> UNPUBLISHED & 1:
                     said |= 1 << UNPUBLISHED
