@@ -12,7 +12,6 @@ from itertools import groupby
 
 from ptxsim.checks.covered import RACES, WAITS, without_covered, written_lines
 from ptxsim.checks.findings.causes import stretch_of
-from ptxsim.checks.findings.waits import short_wait
 from ptxsim.checks.order.findings.flags import barriers_that_lack, flag_between, is_of_flag
 from ptxsim.checks.order.findings.remedies import writes
 from ptxsim.checks.order.findings.rounds import next_round
@@ -21,6 +20,7 @@ from ptxsim.closure import closure
 from ptxsim.diagnostic import BESIDE, LEFT_OVER, MIXED_SIZES, NOT_BEGUN, NOT_OVER, SURPLUS, Finding, lines_of
 from ptxsim.engine.analysis.control_flow import block_of, control_flow
 from ptxsim.engine.analysis.def_use import def_use, slots_of
+from ptxsim.engine.analysis.short_waits import short_wait
 from ptxsim.engine.program.operand import Address
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.isa.facts import Mechanism, Role, Synchronisation

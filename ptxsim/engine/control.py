@@ -9,6 +9,7 @@ from ptxsim.diagnostic import Label, beside
 from ptxsim.engine import splits
 from ptxsim.engine.access import read
 from ptxsim.engine.analysis.def_use import slots_of
+from ptxsim.engine.analysis.short_waits import short_wait
 from ptxsim.engine.builtin import BUILTINS
 from ptxsim.engine.call_arguments import fetch, mixed, place
 from ptxsim.engine.decoding.linkage import ONE_FILE
@@ -191,11 +192,17 @@ def check_in_flight(op: Op, warp: Warp, port: Port, program: Program) -> None:
     owner = next(o for o in program.ops if o.line == line and o.completes_by is Mechanism.PRODUCT_GROUP)
     waits = any(o.site > op.site and o.synchronises == PRODUCT_WAIT for o in program.ops)
     early = waits or slot in touched(op, sources=False)
+    help, short = (
+        f"wait first: {' and '.join(WAITS[Mechanism.PRODUCT_GROUP])} between the two",
+        short_wait(program, owner),
+    )
+    if short is not None and (owner.site < short[0].site) + (short[0].site < op.site) > (owner.site < op.site):
+        help = short[1]  # it stands between the two, in a loop perhaps around its end
     port.line, port.column, port.length = op.line, op.column, op.length
     port.report(
         "register-in-flight" if early else "missing-wait",
         f"{op.opcode} touches a register that {owner.name} of line {line} still owns",
-        help=f"wait first: {' and '.join(WAITS[Mechanism.PRODUCT_GROUP])} between the two",
+        help=help,
         fixes=(beside(port, "before", WAIT_FOR_ALL[Mechanism.PRODUCT_GROUP]),),
         labels=(Label.at(owner, "the product"),),
     )

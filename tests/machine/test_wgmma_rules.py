@@ -116,6 +116,14 @@ def test_what_is_found(name, engine):
     ]
 
 
+@pytest.mark.parametrize("body", [FENCE + mma() + COMMIT + WAIT1 + STORE_D, TWO_GROUPS + WAIT1 + STORE_E + WAIT])
+def test_a_wait_that_lets_groups_go_on_is_named(body, engine):
+    run = launch(KERNEL.format(body=body), [ptxsim.zeros((128,), "f32")], block=128, engine=engine, checks="all")
+    (finding,) = run.findings
+    assert "wgmma.wait_group.sync.aligned 1 at line " in finding.help
+    assert "returns while the newest group goes on" in finding.help
+
+
 def test_the_seed_chooses_when_shared_memory_is_read():
     """Threads that write into the tile before they wait: the product has read the old numbers or the new ones."""
     change = "mov.u32 %one, 0;\nst.shared.v4.b32 [%o], {%one, %one, %one, %one};\n"

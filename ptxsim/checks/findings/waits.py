@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptxsim.checks.findings.changes import waits_before
 from ptxsim.checks.ignored_waits import ignored_waits
 from ptxsim.diagnostic import Finding, Label, beside
+from ptxsim.engine.analysis.short_waits import short_wait
 from ptxsim.engine.program.operation import Op, Program
 from ptxsim.isa.facts import CTA_BARRIER, WAITS, Mechanism, Role, Scope, Synchronisation
 
@@ -57,21 +58,6 @@ def missing_wait(
         labels=(Label(before.line, "the copy starts here", before.column, len(before.opcode)),),
         help=help, fixes=fixes,
     )  # fmt: skip
-
-
-def short_wait(program: Program, before: Op) -> tuple[Op, str] | None:
-    """A wait that is there and lets groups go on, and what is to be said of it; None where there is none."""
-    for op in program.ops:
-        waits = op.synchronises is not None and op.synchronises.role is Role.WAIT
-        if waits and op.synchronises.mechanism is before.completes_by and op.sources:  # type: ignore[union-attr]  # it is there
-            kept = getattr(op.sources[0], "value", 0)
-            if kept:
-                groups = f"{kept} newest groups go" if kept > 1 else "newest group goes"
-                return (
-                    op,
-                    f"{op.opcode} {kept} at line {op.line} returns while the {groups} on: wait for fewer, or access what came before",
-                )
-    return None
 
 
 def overwritten(

@@ -25,6 +25,7 @@ from ptxsim.checks.order.log import work_off_apart
 from ptxsim.checks.order.memory.accesses import access
 from ptxsim.checks.order.memory.dependents import meet_prior, signal, wait
 from ptxsim.checks.order.memory.lines import is_in_order
+from ptxsim.checks.order.memory.remote_copies import meet_generic
 from ptxsim.checks.order.memory.tiles import is_tile_in_order
 from ptxsim.checks.order.memory.whole import change
 from ptxsim.checks.order.sites import ACQUIRES, ARRIVES, COVERS, IGNORED, RELEASES, STRONG
@@ -32,6 +33,7 @@ from ptxsim.checks.order.slots import admit, end
 from ptxsim.checks.order.state import (
     AWAITED,
     BARRIERS,
+    CROSSING,
     CTAS,
     EDGES,
     FAR,
@@ -112,8 +114,8 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
                 fence(o, slot, warp, mask, scope, bits & ACQUIRES != 0, bits & RELEASES != 0, bits & COVERS != 0)
             elif proxy == Proxy.MBARRIER_INIT:
                 publish_mbarriers(o, slot, rank, warp, mask)
-            elif proxy == Proxy.ASYNC or proxy == Proxy.ASYNC_GLOBAL:
-                publish(o, slot, warp, mask)
+            elif proxy == Proxy.ASYNC or proxy == Proxy.ASYNC_GLOBAL or proxy == Proxy.ASYNC_SHARED:
+                publish(o, slot, warp, mask, proxy)
             elif proxy == Proxy.TENSORMAP:
                 fence(o, slot, warp, mask, scope, False, True, False)
             elif proxy == Proxy.TENSORMAP_ACQUIRE:
@@ -155,6 +157,8 @@ def scan(records: Array, first: int, o: Order, found: Array) -> int:
                     read_by_copies(o, slot, rank, record, event, bits)
                 if not is_global:
                     change(o, slot, event, int(record["flags"]), bits)
+                if not is_global and o.n[CROSSING]:
+                    meet_generic(o, slot, rank, warp, record, event, bits, found)
                 if is_global and o.n[AWAITED]:
                     meet_prior(o, slot, warp, record, event, found)
                 if is_global and len(o.left) and reads_what_is_left(o, record, event, bits):

@@ -37,8 +37,8 @@ from ptxsim.machine.pages import Spare
 (
     NOW, CTAS, WARPS, UNITS, SHIFT, CELLS, CLUSTERS, GRID, WAYS, FAR, KEPT, PAGES, ROWS, COUNT, COVERED, EDGES, THREADS, FREE,
     INITIALIZED, LINES, LOGGED, LOG_SLOT, PLAIN, GRANULES, AGREED, COPYING, COPIED, INITS, PRODUCTS, AGREED_IN_SHARED, PASSES, COVER_SCOPE,
-    TENSOR, LOG_FROM, STRAYED, AWAITED, AWAITS, SIGNALS, BEGUN, HEARS, LOGGED_APART, NOTED, UNASKED, WHOLE_LINES, ENDED, NUMBERS,
-) = range(46)  # fmt: skip
+    TENSOR, LOG_FROM, STRAYED, AWAITED, AWAITS, SIGNALS, BEGUN, HEARS, LOGGED_APART, NOTED, UNASKED, WHOLE_LINES, ENDED, CROSSING, NUMBERS,
+) = range(47)  # fmt: skip
 # NOW: the record; CTAS, WARPS: of a cluster, of a CTA; UNITS: columns of a clock; SHIFT, CELLS: of a granule's bytes, granules of
 # a CTA's shared memory; CLUSTERS: of the grid; GRID: CTAs; WAYS: places for accesses per granule; FAR: clusters that others know
 # of; KEPT, PAGES: in use; ROWS: of clocks per slot; COUNT: problems found; COVERED: the first column of a clock's second half, 0
@@ -57,6 +57,7 @@ from ptxsim.machine.pages import Spare
 # WHOLE_LINES: there are asynchronous copies, so that lines of shared memory say for their granules who wrote them (see by_line).
 # UNASKED: nothing of the program asks when global memory was last written by a store that left it as it was: such a store is like a read.
 # ENDED: the program ends mbarriers, so that who uses them is remembered as who reads them.
+# CROSSING: whether there are copies that may go to the shared memory of another CTA (see remote_copies).
 # HEARS: whether it is kept what flags say that release nothing (see hearsay).
 
 FIRST_WHOLE, END_WHOLE, CHANGED = range(3)  # of Order.whole
@@ -82,7 +83,7 @@ BY_SLOT = (
     "start", "threads", "live", "uniform", "row_of", "clock", "floor", "own", "far", "fence_row", "fence_time", "fence_scope",
     "landing", "over", "waits", "landed", "landed_by", "covered_at", "need", "phase", "passing", "come", "came", "pending", "cells",
     "reads", "updates", "lines", "warps", "tensors", "sent", "relaxed", "whole",
-    "heard", "heard_count", "heard_clock", "heard_far", "maps", "map_count",
+    "heard", "heard_count", "heard_clock", "heard_far", "maps", "map_count", "fenced",
 )  # fmt: skip
 HELD, MORE_HELD = 2, 2  # how many accesses such a line holds, and how many more writes
 BY_LINE, BY_GRANULE = (
@@ -116,7 +117,7 @@ LINE = record(
 WAY = record(
     ("warp", "i4"), ("time", "i4"), ("site", "i4"), ("lanes", "u4"), ("start", "i8"), ("step", "i4"), ("width", "i4")
 )
-# Of a thread: when it last executed a proxy fence for global memory, and the one before; when it last waited for others, and up
+# Of a thread: when it last executed a proxy fence for global memory, or for shared memory, and the one before; when it last waited for others, and up
 # to when its last fence covers what those have written.
 PUBLISHED = record(("fenced", "i4"), ("before", "i4"), ("synced", "i4"), ("covers", "i4"))
 # Lanes of a warp that have accessed a granule, none: one of the lanes.
@@ -226,6 +227,7 @@ class Arrays(NamedTuple):
     maps: Array  # by slot: tensor maps that its threads have acquired (see maps)
     map_count: Array  # by slot: how many
     published: Array  # by thread of the grid, as granules of global memory name it, if COPYING
+    fenced: Array  # the same of shared memory, by slot and unit, if CROSSING
 
 
 class Order(Arrays):
@@ -277,6 +279,7 @@ def begin(
     n[AGREED] = _agree(sites, UPDATES_SHARED, Scope.GPU)
     n[AGREED_IN_SHARED] = _agree(sites, UPDATES_GLOBAL, Scope.CLUSTER if ctas > 1 else Scope.CTA)
     n[COPYING] = some & BY_PROXY != 0
+    n[CROSSING] = ctas > 1 and some & LATER != 0
     n[WHOLE_LINES] = some & (LATER | CP_ASYNC | WARPGROUP) != 0
     n[ENDED] = any(bits & INITIALIZES and bits & ENDS for bits in sites)
     n[UNASKED] = not some & (BY_PROXY | STRONG)
@@ -307,7 +310,7 @@ def begin(
         np.full(grid if signals else 0, UNSIGNALLED, np.int32), np.zeros((0, 6), np.int64) if prior is None else prior, np.zeros((0, 3), np.int64) if grids is None else grids,
         zeros((slots, heard), SEEN), zeros(slots, np.int32), zeros((slots * 2 * heard, units), np.int32), zeros((slots * 2 * heard, columns), np.int32),
         zeros((slots, MAPS), ACQUIRED), zeros(slots, np.int32),
-        zeros(clusters * units if n[COPYING] else 1, PUBLISHED),
+        zeros(clusters * units if n[COPYING] else 1, PUBLISHED), zeros((slots, threads if n[CROSSING] else 0), PUBLISHED),
     )  # fmt: skip
 
 

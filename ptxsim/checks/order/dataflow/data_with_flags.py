@@ -73,8 +73,13 @@ def _exchanges(op: Op) -> bool:
 
 
 def _loop_until_equal(program: Program, flow: DefUse, graph: ControlFlow, op: Op, values: set[int]) -> set[int]:
-    """The blocks of a loop around a load that goes on where a value that it has brought is unequal to another; none if there is no such loop."""
+    """The blocks of a loop around a load that goes on where a value that it has brought is unequal to another; none if there is no such loop.
+
+    A loop that updates global memory does more than wait: it tries again what others have been quicker to do, as a stack's does.
+    """
     for body in graph.loops_around(flow.block_of[op.site]):
+        if any(_updates_global(each) for number in body for each in program.blocks[number]):
+            continue
         for number in body:
             last = program.blocks[number][-1]
             if (
@@ -88,6 +93,10 @@ def _loop_until_equal(program: Program, flow: DefUse, graph: ControlFlow, op: Op
             if _says_unequal(program, flow, number, flow.reads[last.site][-1], values) == goes_on:
                 return body
     return set()
+
+
+def _updates_global(op: Op) -> bool:
+    return any(each.kind is AccessKind.ATOMIC and each.space != "shared" for each in op.accesses)
 
 
 def _says_unequal(program: Program, flow: DefUse, block: int, predicate: int, values: set[int]) -> int:

@@ -143,10 +143,13 @@ def _missing_wait(place: Place, problem: Problem) -> Finding:
 
 def _unpublished(place: Place, problem: Problem) -> Finding:
     (op, before), first = place.ops(problem), problem.first
-    verb = "writes" if not any(access.space == "global" and access.reads for access in op.accesses) else "reads"
+    verb, where = "writes", f"the shared memory of another CTA at {place.named(first.address)}"
+    if first.is_global:
+        verb = "writes" if not any(access.space == "global" and access.reads for access in op.accesses) else "reads"
+        where = f"global memory at {first.address:#x}"
     return Finding(
         "missing-proxy-fence",
-        f"{op.opcode} {verb} global memory at {first.address:#x} that no proxy fence has published since it was written",
+        f"{op.opcode} {verb} {where} that no proxy fence has published since it was written",
         op.line, op.column, len(op.opcode), count=problem.count, warp=first.warp,
         labels=(Label(before.line, "written through the generic proxy here", before.column, len(before.opcode)),),
         notes=("barriers and flags order threads, not proxies",),
