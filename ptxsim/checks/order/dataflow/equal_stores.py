@@ -185,7 +185,9 @@ def _elements(operands: Sequence[Operand | None]) -> list[Operand]:
 def _read(values: Values, operand: Operand | None, fresh: np.random.Generator) -> Residues | Constant:
     if isinstance(operand, Constant):
         return operand
-    if isinstance(operand, Register) and operand.slot in values:
+    if isinstance(operand, Register):  # of one that the text writes further down, the same for all who read it before
+        if operand.slot not in values:
+            values[operand.slot] = _any(fresh)
         return values[operand.slot]
     if isinstance(operand, Special) and operand.name in ("%tid.x", "%laneid"):
         return Residues(np.arange(LANES))
