@@ -14,7 +14,7 @@ from ptxsim.checks.findings.causes import by_cause, note_of_others
 from ptxsim.checks.findings.changes import fences_after
 from ptxsim.checks.findings.waits import missing_wait, overwritten
 from ptxsim.checks.order.sites import ACQUIRES, site_bits
-from ptxsim.checks.proxies.running import COUNT, FOUND, Running, drop, is_to_go
+from ptxsim.checks.proxies.running import COUNT, FOUND, FULL, Running, drop, is_to_go
 from ptxsim.checks.proxies.scan import FIELDS, GENERIC, REDUCTION, UNFENCED, UNWAITED, WARPGROUP, scan
 from ptxsim.checks.proxies.state import ProxyShadow
 from ptxsim.diagnostic import LEFT_OVER, Finding, Label
@@ -62,6 +62,7 @@ class ProxyChecker(Observer):
         self.unwaited: dict[int, tuple[int, int]] = {}  # site of a bulk store: (times, CTA)
 
     def consume(self, records: np.ndarray) -> None:
+        self._note_found()
         self._have_room(len(records))
         body, at = scan.form(len(records)), 0
         while True:
@@ -69,9 +70,7 @@ class ProxyChecker(Observer):
             if at == len(records):
                 break
             self._make_room()
-        count, self.running.n[FOUND] = int(self.running.n[FOUND]), 0
-        if count:
-            self._remember(self.found[:count])
+        self._note_found()
         if self._consumer is not None:
             self._consumer.fill((self._ring, 0, *self._state))  # some may be others
 
@@ -85,7 +84,7 @@ class ProxyChecker(Observer):
             self._have_room(len(records))
             self._ring, self._consumer = records, prepared(scan.form(0), (records, 0, *self._state))
             if self._consumer is not None:
-                self._consumer.noted = self.running.n[FOUND:].ctypes.data
+                self._consumer.noted = self.running.n[FULL:].ctypes.data
         return self._consumer
 
     def _have_room(self, count: int) -> None:
@@ -103,6 +102,13 @@ class ProxyChecker(Observer):
     def _shadow(self) -> ProxyShadow:
         return ProxyShadow.of(-(-self.threads // LANES), self.shared_bytes)
 
+    def _note_found(self) -> None:
+        """Take what the scan has found."""
+        n = self.running.n
+        count, n[[FOUND, FULL]] = int(n[FOUND]), 0
+        if count:
+            self._remember(self.found[:count])
+
     def _remember(self, found: np.ndarray) -> None:
         words = found[:, 0] << 60 | found[:, 1] << 30 | found[:, 2]
         _, firsts, counts = np.unique(words, return_index=True, return_counts=True)
@@ -113,6 +119,7 @@ class ProxyChecker(Observer):
             self.problems[key] = (times + more, first)
 
     def finish(self) -> None:
+        self._note_found()
         while self.running.n[COUNT]:
             self._close()
 

@@ -15,11 +15,11 @@ from ptxsim.jit.body import Array
 from ptxsim.jit.kinds import Alike
 
 NONE = -1
-NUMBERS = COUNT, THREADS, SIZE, FOUND = range(4)
+NUMBERS = COUNT, THREADS, SIZE, FOUND, FULL = range(5)
 
 
 class Running(NamedTuple):
-    """`n`: how many run, threads of a CTA, CTAs of a cluster, problems that the scan has found."""
+    """`n`: how many run, threads of a CTA, CTAs of a cluster, problems that the scan has found, whether there may be no room for more."""
 
     n: Array
     ranks: Array  # of all CTAs of the grid, in their clusters

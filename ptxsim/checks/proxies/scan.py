@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from ptxsim.checks.proxies.arrivals import arrive_in_phases, hand_on, is_told, latest_arrival, settled_by
 from ptxsim.checks.proxies.chunks import take_chunks, take_lanes, take_lines, take_reads
-from ptxsim.checks.proxies.running import FOUND, NONE, Running, admit
+from ptxsim.checks.proxies.running import FOUND, FULL, NONE, Running, admit
 from ptxsim.checks.proxies.state import CHUNK_BITS, ProxyShadow, leave, tell_counts, tell_writers, write
 from ptxsim.jit.body import Array, body
 from ptxsim.jit.filling import fill_lines
 from ptxsim.jit.kinds import Alike
+from ptxsim.lanes import LANES
 from ptxsim.machine.event import FLAG_ASYNC_PROXY, FLAG_READ, FLAG_STRONG, LANE_SHIFT, Event, Proxy, Space
 from ptxsim.machine.memory import RANK_SHIFT
 
@@ -146,6 +147,7 @@ def scan(
             return at
         at, count = go_on(records, at, shadows[place], kinds, acquires, useful, found, int(running.n[FOUND]))
         running.n[FOUND] = count
+    running.n[FULL] = int(running.n[FOUND]) + LANES * len(records) > len(found)  # for as many records more
     return len(records)
 
 

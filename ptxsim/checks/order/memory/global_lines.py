@@ -366,9 +366,9 @@ def write_run(
 
 
 def writes_beside(o: Order, at: int, me: int, site: int, run: int, start: int, step: int, width: int) -> bool:
-    """Let a line that holds writes hold another one, of bytes apart from theirs, if there is room."""
+    """Let a line that holds writes hold another one, of bytes apart from theirs, if there is room. Single lanes would fill it soon."""
     first, end = start + lowest(run) * step, start + last_lane(run) * step + width
-    if step != width and run & run - 1 != 0:
+    if step != width or run & run - 1 == 0:
         return False
     for way in range(HELD + MORE_HELD):
         other = o.far_ways[at, way] if way < HELD else o.far_more[at, way - HELD]
