@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmd
 import functools
+import math
 import sys
 from collections.abc import Callable
 from typing import IO, Any
@@ -235,6 +236,10 @@ class Terminal(cmd.Cmd):
             return self.say("warp [CTA] WARP; `warps` lists them")
         focus = self.session.focus
         cta = int(words[0]) if len(words) == 2 else focus.cta.linear if focus else 0
+        launch = self.session.execution.launch
+        ctas, warps = math.prod(launch.grid), -(-math.prod(launch.block) // LANES)
+        if cta >= ctas or int(words[-1]) >= warps:
+            return self.say(f"there is no CTA {cta} warp {words[-1]}: CTAs are 0 to {ctas - 1}, warps 0 to {warps - 1}")
         if not self.session.choose(cta, int(words[-1])):
             return self.say(f"CTA {cta} warp {words[-1]} has not begun; `warps` lists those that have")
         self.say(f"CTA {cta} warp {words[-1]}")

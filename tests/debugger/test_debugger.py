@@ -166,6 +166,12 @@ def test_the_terminal_shows_barriers_and_work_in_flight():
     assert "mbarrier full" in talk(ring, f"until {waits}", "mbarriers")
 
 
+def test_a_warp_that_the_launch_does_not_have():
+    said = talk(GEMM, "warp 99", "warp 1 0", "warp 3")
+    assert "there is no CTA 0 warp 99: CTAs are 0 to 0, warps 0 to 3" in said
+    assert "there is no CTA 1 warp 0" in said and "CTA 0 warp 3\n" in said
+
+
 @pytest.mark.slow
 def test_no_command_ends_in_a_traceback():
     words = ["step x", "back", "back 5", "goto 0", "goto 99999999", "back", "print", "print %", "shared", "shared zzz", "shared 0 f16 9x9999999",
