@@ -124,6 +124,7 @@ class ProxyChecker(Observer):
             self._close()
 
     def beside(self) -> ProxyChecker | None:
+        self._note_found()
         return None if self.problems else self._another()
 
     def take(self, others: Sequence[Self]) -> bool:
