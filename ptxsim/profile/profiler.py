@@ -14,6 +14,7 @@ from ptxsim.profile.accuracy import Bar, bar_of, bound_by
 from ptxsim.profile.advice import suggestions
 from ptxsim.profile.cycles import Cycles, LineStalls
 from ptxsim.profile.figures import dealt_clusters, figures_of
+from ptxsim.profile.lowering.learned import OFF
 from ptxsim.profile.lowering.lower import lowered
 from ptxsim.profile.lowering.pressure import MOST
 from ptxsim.profile.lowering.regions import merged
@@ -21,7 +22,7 @@ from ptxsim.profile.machine_code import MachineProgram, Pipe
 from ptxsim.profile.model.encode import STALLS, Code, encode
 from ptxsim.profile.model.entries import BLOCK, TENSOR
 from ptxsim.profile.model.jobs import dealt
-from ptxsim.profile.model.occupancy import Occupancy, occupancy
+from ptxsim.profile.model.occupancy import Occupancy, estimated, occupancy
 from ptxsim.profile.model.sharing import lost_from_l2
 from ptxsim.profile.model.trace import Tracer
 from ptxsim.profile.roofline import operations, products, roofline
@@ -97,7 +98,10 @@ class Profile:
         return {int(cta) for cta in ctas if cta < self.ctas}
 
     def _held(self) -> Occupancy:
-        return occupancy(self.figures, self.threads, self.registers or self.machine.registers, self.shared_bytes)
+        registers = self.registers or self.machine.registers
+        if self.registers is None and self.no_assembly:
+            return estimated(self.figures, self.threads, registers, self.shared_bytes, OFF)
+        return occupancy(self.figures, self.threads, registers, self.shared_bytes)
 
     def cycles(self) -> Cycles:
         """Replay the busiest of the SMs that were kept. L2 is warm, unless the kernel touches more than it holds."""

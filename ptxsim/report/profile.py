@@ -13,6 +13,7 @@ from ptxsim.report.text import wrap
 if TYPE_CHECKING:
     from ptxsim.profile.cycles import Cycles, LineStalls
     from ptxsim.profile.figures import Figures
+    from ptxsim.profile.model.occupancy import Occupancy
     from ptxsim.profile.profiler import Profile
     from ptxsim.session.ptxfile.file import FileRun
     from ptxsim.source import Source
@@ -67,13 +68,21 @@ def facts(cycles: Cycles) -> list[str]:
     unknown = [f"unknown     {said}: {named}"] if cycles.unknown_costs else []
     return [
         f"occupancy   {resident} of {held.warps} warps on an SM ({held.share:.0%}), limited by {held.limiter}; "
-        f"{held.registers} registers a thread; {_waves(cycles)}",
+        f"{held.registers} registers a thread{_estimated(held)}; {_waves(cycles)}",
         f"issue       {cycles.issue:.0%} of the slots; {plural(cycles.issued, 'machine instruction')} on SM {cycles.sm}, {plural(cycles.ctas, 'CTA')}",
         f"pipes       {pipes or 'idle'}",
         f"memory      {hits}; {plural(int(memory['shared_wavefronts']), 'shared-memory cycle')} of loads and stores",
         *unknown,
         _code(cycles),
     ]
+
+
+def _estimated(held: Occupancy) -> str:
+    """What hangs on registers that are an estimate."""
+    if held.between is None:
+        return ""
+    few, many = held.between
+    return f", an estimate: {few} to {plural(many, 'CTA')} for those of three kernels in four, --registers says them"
 
 
 def _code(cycles: Cycles) -> str:

@@ -10,9 +10,11 @@ import pytest
 from ptxsim import Module
 from ptxsim.machine.special import multiprocessors, resident_warps
 from ptxsim.profile.figures import H200, MACHINES
-from ptxsim.profile.model.occupancy import occupancy
+from ptxsim.profile.model.occupancy import estimated, occupancy
+from ptxsim.report.profile import facts
 from ptxsim.types import Target
 from tests.helpers import text_of
+from tests.profile.kernels import kernel
 
 
 @pytest.mark.parametrize(
@@ -37,6 +39,24 @@ def test_a_cta_that_fits_nowhere_still_counts_as_one():
 
 def test_a_target_that_keeps_no_shared_memory_for_itself():
     assert occupancy(replace(H200, shared_reserved=0), 32, 16, 0).limiter == "CTAs"
+
+
+@pytest.mark.parametrize("registers, shared, between", [(40, 0, (5, 6)), (16, 0, None), (40, 99328, None)])
+def test_ctas_that_hang_on_an_estimate(registers, shared, between):
+    found = estimated(H200, 256, registers, shared, 0.18)
+    assert found.between == between
+    assert replace(found, between=None) == occupancy(H200, 256, registers, shared)
+
+
+@pytest.mark.parametrize("given", [None, 40])
+def test_a_profile_says_what_hangs_on_registers_that_are_an_estimate(given, monkeypatch):
+    monkeypatch.setenv("PTXSIM_PTXAS", "off")
+    sums = "".join(f"ld.global.u32 %r{i}, [%d1+{4 * i}];" for i in range(1, 24))
+    sums += "".join(f"st.global.u32 [%d1+{4 * i}], %r{24 - i};" for i in range(1, 24))
+    run = kernel("ld.param.u64 %d1, [place]; " + sums).launch(
+        1, 256, [np.zeros(64, np.uint32), 1], profile=True, checks="none", registers=given
+    )
+    assert ("an estimate: " in facts(run.cycles)[0]) == (given is None)
 
 
 @pytest.mark.parametrize("number", MACHINES)

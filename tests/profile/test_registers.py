@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptxsim.profile.lowering.halves import narrow
+from ptxsim.profile.lowering.halves import narrow, upper_halves
 from ptxsim.profile.lowering.lower import Lowering, lower, registers_of
 from ptxsim.profile.lowering.regions import merged
 from tests.profile.kernels import kernel, lowered
@@ -28,6 +28,10 @@ WARPGROUP = (
 ROOT = "ld.global.f32 %f0, [%d2]; sqrt.rn.f32 %f1, %f0; st.global.f32 [%d2], %f1;"
 CALL = "call (%r1), f, (%r0); st.global.u32 [%d2], %r1;"
 ONCE = ".func (.reg .b32 %o) f(.reg .b32 %a) { mad.lo.u32 %o, %a, %a, 7; ret; }"
+SPLIT = "".join(f"mov.b32 {{%h{2 * i}, %h{2 * i + 1}}}, %r{10 + i};" for i in range(6))
+JOINED = "".join(f"mov.b32 %r{10 + i}, {{%h{2 * i}, %h{2 * i + 1}}};" for i in range(6))
+STORES = "".join(f"st.global.u32 [%d2+{64 + 4 * i}], %r{10 + i};" for i in range(6))
+LONG = 160  # loads, and as many sums: more than the assembler looks ahead when it puts them in order
 AGAIN = (
     ".func (.reg .b32 %o) f(.reg .b32 %a) { .reg .pred %p; .reg .b32 %b; setp.lt.u32 %p, %a, 2; mov.u32 %o, %a; @%p ret; "
     "sub.u32 %b, %a, 1; call (%o), f, (%b); mad.lo.u32 %o, %o, %a, 1; ret; }"
@@ -78,6 +82,36 @@ def test_from_sm_120_on_values_are_placed_as_they_come(target, said):
     body = "mov.u32 %r0, %tid.x;" + pointers + places + loads + PRODUCT.replace("[%d2", "[%d13")
     parameters = ", ".join(f".param .u64 p{i}" for i in range(4))
     assert by_rules(kernel(body, parameters=parameters).program("sm_90a"), target) == said
+
+
+def test_both_halves_of_a_word_are_in_one_register():
+    words, halves = (FACTORS + text + "bar.sync 0;" + after + STORES for text, after in (("", ""), (SPLIT, JOINED)))
+    registers = [
+        by_rules(kernel(IDS + body, ".reg .b16 %h<16>;").program("sm_90a"), "sm_90a") for body in (words, halves)
+    ]
+    assert registers[0] == registers[1]
+
+
+def test_a_half_that_is_made_by_itself_has_its_own():
+    apart = SPLIT.replace("mov.b32 {%h0, %h1}, %r10;", "cvt.u16.u32 %h0, %r10; cvt.u16.u32 %h1, %r11;")
+    program = kernel(IDS + FACTORS + apart + JOINED + STORES, ".reg .b16 %h<16>;").program("sm_90a")
+    assert len(upper_halves(Lowering(program, "sm_90a", 255))) == 5
+
+
+def test_what_is_loaded_twice_takes_registers_once():
+    once = FACTORS + PRODUCT.replace("{%f0, %f1, %f2, %f3};", "{%f4, %f5, %f6, %f7};", 1)
+    again = "".join(f"ld.global.u32 %r{i + 10}, [%d2+{4 * i - 40}];" for i in range(10, 16))
+    twice = FACTORS + again + PRODUCT.replace("{%r14, %r15}", "{%r24, %r25}")
+    assert by_rules(kernel(IDS + SUMMANDS + twice).program("sm_90a"), "sm_90a") == by_rules(
+        kernel(IDS + SUMMANDS + once).program("sm_90a"), "sm_90a"
+    )
+
+
+def test_loads_of_a_long_block_come_to_where_they_are_read():
+    loads = "".join(f"ld.shared.u32 %v{i}, [%r0+{4 * i}];" for i in range(LONG))
+    sums = "".join(f"xor.b32 %r1, %r1, %v{i}; mul.lo.u32 %r1, %r1, 77;" for i in range(LONG))
+    body = f"{IDS} mov.u32 %r1, %r0; {loads} {sums} st.global.u32 [%d2], %r1;"
+    assert by_rules(kernel(body, f".reg .b32 %v<{LONG}>;").program("sm_90a"), "sm_90a") < 40
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,10 @@ Of a product, the part of an upper half that is zero is not made, and what a sum
 
 from __future__ import annotations
 
-from ptxsim.engine.program.operand import Constant, Operand, Register
+from collections.abc import Sequence
+
+from ptxsim.engine.analysis.def_use import writes
+from ptxsim.engine.program.operand import Constant, Operand, Register, Vector
 from ptxsim.engine.program.operation import Op
 from ptxsim.profile.lowering.fusion import Fusion, bits_of, cost_of, is_made, type_of
 
@@ -54,6 +57,34 @@ def narrow(fusion: Fusion) -> set[int]:
                 if all(not r.accesses and r.family != "mov" and r.call is None and bits_of(r) == 64 for r in readers):
                     found.add(slot)
     return found
+
+
+def upper_halves(fusion: Fusion) -> set[int]:
+    """Values of 16 bits that lie in one register with the value before them: what a word was split into, or loaded as, and nothing else writes
+    but constants. So ptxas 13.0 has sums of f16 that go from one turn of a loop to the next, and operands of tensor cores that are split and joined."""
+    found: set[int] = set()
+    other: set[int] = set()
+    for op in fusion.program.ops:
+        if op.site not in fusion.flow.live:
+            continue
+        names = dict(zip(writes(op), fusion.flow.writes[op.site]))
+        vectors = [v for v in op.destinations if isinstance(v, Vector)]
+        upper = {slot for v in vectors for slot in _upper(fusion, v.elements, names)} if op.guard is None else set()
+        found |= upper
+        if not (op.family == "mov" and isinstance(op.sources[0], Constant)):
+            other |= set(names.values()) - upper
+    return found - other
+
+
+def _upper(fusion: Fusion, elements: Sequence[Operand | None], names: dict[int, int]) -> set[int]:
+    """Every other element of a vector of 16 bits each, if the one before it is needed, too."""
+    slots = [names.get(e.slot, e.slot) if isinstance(e, Register) else None for e in elements]
+    pairs = zip(slots[::2], slots[1::2])
+    return {
+        high
+        for low, high in pairs
+        if low is not None and high is not None and fusion.flow.types[high].bits == 16 and fusion.live_readers(low)
+    }
 
 
 def _shift(fusion: Fusion, op: Op) -> int | None:

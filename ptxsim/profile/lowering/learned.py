@@ -18,6 +18,7 @@ FEWEST, MOST = 4, 255  # registers that ptxas says
 NEAR = 10  # per cent: how far off a number may be that is as good as right
 ODD = 0.09  # how much less often ptxas gives an odd number than the even ones beside it, of the kernels that the table is made of
 SPREAD = 0.08  # of the logarithm: how far the trees are off
+OFF = 0.18  # of a number: how far off three quarters are, at most, of kernels that the table is not made of (tools/conformance registers)
 ALIKE = 0.999  # of the best: numbers that are as good, of which the nearest is said
 
 

@@ -23,7 +23,7 @@ from ptxsim.profile.lowering.assembly import LOWERINGS, Assembly, names_shared
 from ptxsim.profile.lowering.convergence import converge
 from ptxsim.profile.lowering.fusion import names_variable
 from ptxsim.profile.lowering.halves import narrow as narrow_values
-from ptxsim.profile.lowering.halves import products
+from ptxsim.profile.lowering.halves import products, upper_halves
 from ptxsim.profile.lowering.learned import corrected
 from ptxsim.profile.lowering.merging import Alignment, merge_shared
 from ptxsim.profile.lowering.moves import keep_moves
@@ -31,7 +31,7 @@ from ptxsim.profile.lowering.predication import keep_old_values, predicate
 from ptxsim.profile.lowering.pressure import FULL_OCCUPANCY, LOADS_CONSTANTS, MOST, Pressure
 from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.lowering.repeated import loaded_once
-from ptxsim.profile.lowering.schedule import PASSED, Budget, is_vector, narrow, schedule
+from ptxsim.profile.lowering.schedule import FARTHER, PASSED, WINDOW, Budget, is_vector, narrow, schedule
 from ptxsim.profile.lowering.spills import spill
 from ptxsim.profile.lowering.traits import Given, Traits, traits
 from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
@@ -85,6 +85,7 @@ class Lowering(Assembly):
         self.fuse()
         products(self)
         self.narrow = narrow_values(self)
+        self.absent |= upper_halves(self)
         self._settle_invariants()
         blocks = [self._block(number) for number in range(len(self.program.blocks))]
         if blocks:
@@ -104,12 +105,13 @@ class Lowering(Assembly):
         pressure = Pressure(self, blocks, self.like)
         origin = {copy: number for number, found in variants.items() for copy in found}
         live_out = [frozenset(pressure.after[origin.get(number, number)]) for number in range(len(blocks))]
-        tight = [self._narrow(block.ops, pressure, live) for block, live in zip(pressure.blocks, live_out)]
+        once = [self._once(number, block.ops) for number, block in enumerate(blocks)]
+        tight = [self._narrow(ops, pressure, live) for ops, live in zip(once[: len(pressure.blocks)], live_out)]
         # The order of loads is that of what the text needs; registers are those of the step of allocation that suffices.
         room = self._given(pressure.most()) - RESERVED
         texts = [block.ops for block in blocks]
-        for block, live in zip(blocks, live_out):
-            block.ops = schedule(block.ops, Budget(room, pressure.words, live, self.meetings))
+        for block, ops, live in zip(blocks, once, live_out):
+            block.ops = schedule(ops, Budget(room, pressure.words, live, self.meetings))
             if pressure.within(block.ops, live) > self.allowed - RESERVED:
                 block.ops = self._narrow(block.ops, pressure, live)
         least = max((pressure.within(ops, live) for ops, live in zip(tight, live_out)), default=0)
@@ -126,7 +128,8 @@ class Lowering(Assembly):
             )
         else:
             least = max(fewest(self), CALLING if self._calls() else 0)
-            needed = min(self.allowed, max(least, corrected(needed, self.traits)))
+            if needed < MOST:  # else the rules say no number: as many as there are, or more
+                needed = min(self.allowed, max(least, corrected(needed, self.traits)))
             most = max(needed, FULL_OCCUPANCY) - RESERVED
             for number, (block, text, live) in enumerate(zip(blocks, texts, live_out)):
                 block.ops = self._timed(
@@ -174,17 +177,22 @@ class Lowering(Assembly):
         reached = _reached(called, functions[0].name) if called else set()
         return any(name not in self.program.functions or name in _reached(called, name) for name in reached)
 
+    def _once(self, number: int, ops: list[MachineOp]) -> list[MachineOp]:
+        """A block without loads of what it has; of copies of a loop all are there."""
+        return loaded_once(self.program, self.flow, ops) if number < len(self.program.blocks) else ops
+
     def _narrow(self, ops: list[MachineOp], pressure: Pressure, live: frozenset[int]) -> list[MachineOp]:
-        """A block in the order that needs fewest registers: its own, or that of `narrow`."""
-        found = narrow(ops, Budget(0, pressure.words, live, self.meetings))
-        return min(ops, found, key=lambda order: pressure.within(order, live))
+        """A block in the order that needs fewest registers: its own, or one of `narrow`."""
+        windows = (WINDOW, FARTHER) if len(ops) > WINDOW else (WINDOW,)
+        found = [narrow(ops, Budget(0, pressure.words, live, self.meetings), window) for window in windows]
+        return min([ops, *found], key=lambda order: pressure.within(order, live))
 
     def _timed(
         self, number: int, ops: list[MachineOp], text: list[MachineOp], budget: Budget, pressure: Pressure, most: int
     ) -> list[MachineOp]:
         """A block in the order that takes time, `ops` being the one that registers are counted in: without loads of what is there, and past
         barriers where `most` registers suffice for that, or those that it takes anyway."""
-        once = loaded_once(self.program, self.flow, text) if number < len(self.program.blocks) else text
+        once = self._once(number, text)
         budget = replace(budget, whole=any(map(is_vector, once)))
         if any(op.kind in PASSED for op in text):
             made = schedule(once, budget, PASSED)

@@ -23,17 +23,18 @@ PASSED = (Kind.BARRIER,)
 UNWRITTEN = ("nc", "const")
 ENDS = (Kind.BRANCH, Kind.LOOP_BRANCH, Kind.EXIT, Kind.RETURN, Kind.CHECK)
 WINDOW = 192  # instructions the assembler looks ahead
+FARTHER = 512  # the same where it is to need few registers: sometimes that finds fewer, sometimes more
 
 
 def schedule(ops: list[MachineOp], budget: Budget, passed: tuple[Kind, ...] = ()) -> list[MachineOp]:
     """List scheduling by the longest way to the end of the block. Branches stay where they are, and walls but those `passed`, ahead
     of which arithmetic may go, and loads of what nobody writes."""
-    return _by_parts(ops, budget, _schedule, passed)
+    return _by_parts(ops, budget, _schedule, passed, WINDOW)
 
 
-def narrow(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
+def narrow(ops: list[MachineOp], budget: Budget, window: int = WINDOW) -> list[MachineOp]:
     """The same with few registers in use, whatever has to wait."""
-    return _by_parts(ops, budget, _narrow, ())
+    return _by_parts(ops, budget, _narrow, (), window)
 
 
 def _by_parts(
@@ -41,13 +42,14 @@ def _by_parts(
     budget: Budget,
     order: Callable[[list[MachineOp], Budget], list[MachineOp]],
     passed: tuple[Kind, ...],
+    window: int,
 ) -> list[MachineOp]:
     parts: list[list[MachineOp]] = [[]]
     meetings = [i for i, op in enumerate(ops) if op.site in budget.meetings]
     ends = {meetings[0] - 1, meetings[-1]} if meetings else set()
     for i, op in enumerate(ops):
         parts[-1].append(op)
-        if (op.kind in WALLS and op.kind not in passed) or op.kind in ENDS or i in ends or len(parts[-1]) >= WINDOW:
+        if (op.kind in WALLS and op.kind not in passed) or op.kind in ENDS or i in ends or len(parts[-1]) >= window:
             parts.append([])
     needed = set(budget.live_out)
     ordered: list[list[MachineOp]] = []
@@ -121,20 +123,29 @@ def _narrow(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
         for j in follows:
             before[j].append(i)
     waiting = [len(follows) for follows in after]
-    ready = [i for i in range(len(ops)) if not waiting[i]]
     # What comes from before is in use there whatever the order: its last reader is no worse than others.
     given = {r for op in ops for r in (*op.reads, *op.predicates)}.difference(*(op.writes for op in ops))
     live, order = {*budget.live_out, *given}, []
-    while ready:
-        changes = [_added(ops[i], live, budget.words) for i in ready]
-        chosen = ready.pop(min(range(len(ready)), key=lambda k: (changes[k], -ready[k])))
+    named: dict[int, list[int]] = {}
+    for i, op in enumerate(ops):
+        for r in {*op.reads, *op.writes}:
+            named.setdefault(r, []).append(i)
+    changes = {i: _added(ops[i], live, budget.words) for i in range(len(ops)) if not waiting[i]}
+    while changes:
+        chosen = min(changes, key=lambda i: (changes[i], -i))
+        del changes[chosen]
         op = ops[chosen]
-        live = (live - set(op.writes)) | set(op.reads)
+        reads = set(op.reads)
+        moved = (reads - live) | (live.intersection(op.writes) - reads)
+        live.difference_update(op.writes)
+        live |= reads
         order.append(op)
+        for i in {i for r in moved for i in named[r] if i in changes}:
+            changes[i] = _added(ops[i], live, budget.words)
         for j in before[chosen]:
             waiting[j] -= 1
             if not waiting[j]:
-                ready.append(j)
+                changes[j] = _added(ops[j], live, budget.words)
     return order[::-1]
 
 
@@ -170,6 +181,11 @@ class _Live:
         self.words, self.live_out = budget.words, budget.live_out
         self.reads, self.writes = [{*op.reads, *op.predicates} for op in ops], [set(op.writes) for op in ops]
         self.uses = Counter(r for reads in self.reads for r in reads)
+        self.changes: dict[int, int] = {}  # what is known of `change`
+        self.named: dict[int, list[int]] = {}  # register -> instructions that name it
+        for i, named in enumerate(map(set.union, self.reads, self.writes)):
+            for r in named:
+                self.named.setdefault(r, []).append(i)
         written = {w for op in ops for w in op.writes}
         self.live = {r for r in self.uses if r not in written or self._read_first(ops, r)}
         self.live |= {r for r in budget.live_out if r not in written}
@@ -198,9 +214,11 @@ class _Live:
 
     def change(self, i: int) -> int:
         """How many more registers are in use once an instruction has run."""
-        words, live = self.words, self.live
-        born = sum([words(w) for w in self.writes[i] if w not in live])
-        return born - sum(map(words, self._dying(i)))
+        if i not in self.changes:
+            words, live = self.words, self.live
+            born = sum([words(w) for w in self.writes[i] if w not in live])
+            self.changes[i] = born - sum(map(words, self._dying(i)))
+        return self.changes[i]
 
     def _dying(self, i: int) -> list[int]:
         uses, live_out, live, writes = self.uses, self.live_out, self.live, self.writes[i]
@@ -213,6 +231,9 @@ class _Live:
             self.uses[r] -= 1
         self.live.update(self.writes[i])
         self.live.difference_update(gone)
+        for r in self.reads[i] | self.writes[i]:
+            for other in self.named[r]:
+                self.changes.pop(other, None)
         for r in gone:
             if (vector := self.vector_of.pop(r, None)) is not None:
                 self.left[vector] -= 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ptxsim.profile.figures import Figures
 
@@ -11,7 +11,8 @@ from ptxsim.profile.figures import Figures
 class Occupancy:
     """CTAs and warps an SM holds; `share` of the warps it could hold at most; `limiter` names what there is least of.
 
-    `limits`: the CTAs that each resource has room for. `shared_bytes`: of a CTA, with what the system keeps.
+    `limits`: the CTAs that each resource has room for. `shared_bytes`: of a CTA, with what the system keeps. `between`: the fewest and the most
+    CTAs for as many registers as there may be, where their number is an estimate and CTAs hang on it.
     """
 
     ctas: int
@@ -21,6 +22,7 @@ class Occupancy:
     registers: int
     limits: dict[str, int] = field(default_factory=dict, hash=False)
     shared_bytes: int = 0
+    between: tuple[int, int] | None = None
 
 
 def occupancy(figures: Figures, threads: int, registers: int, shared_bytes: int) -> Occupancy:
@@ -40,3 +42,11 @@ def occupancy(figures: Figures, threads: int, registers: int, shared_bytes: int)
     limiter = min(limits, key=lambda name: limits[name])
     ctas = max(1, limits[limiter])
     return Occupancy(ctas, ctas * warps, ctas * warps / figures.warps, limiter, registers, limits, held)
+
+
+def estimated(figures: Figures, threads: int, registers: int, shared_bytes: int, off: float) -> Occupancy:
+    """The same of registers that are an estimate, which may be off by such a share of it."""
+    held, fewest, most = (
+        occupancy(figures, threads, max(1, round(registers * scale)), shared_bytes) for scale in (1, 1 + off, 1 - off)
+    )
+    return held if fewest.ctas == most.ctas else replace(held, between=(fewest.ctas, most.ctas))
