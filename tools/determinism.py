@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from ptxsim import PtxError  # noqa: E402
-from ptxsim.engine.compiled.codegen.operands import CLOCKS  # noqa: E402
+from ptxsim.engine.analysis.clocks import reads_clock  # noqa: E402
 from ptxsim.isa.facts import AccessKind  # noqa: E402
 from ptxsim.session.module import Module  # noqa: E402
 from ptxsim.session.ptxfile.file import FileRun, Options, launches, run_file  # noqa: E402
@@ -115,7 +115,7 @@ def order_can_show(file: str) -> bool:
     for op in program.ops:
         if any(access.kind is AccessKind.ATOMIC or access.order != "weak" for access in op.accesses):
             return True
-        if any(getattr(source, "name", "").lstrip("%") in CLOCKS for source in op.sources):
+        if reads_clock(op):
             return True
     return False
 

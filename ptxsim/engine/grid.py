@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from ptxsim.diagnostic import Finding
+from ptxsim.engine.analysis.clocks import of_clocks
 from ptxsim.engine.analysis.communication import ctas_tell, warps_tell
 from ptxsim.engine.clusters import cluster_at, cluster_index, ctas_of
 from ptxsim.engine.deadlock import deadlock
@@ -232,6 +233,8 @@ class Grid:
         """All clusters that have not ended are here: is all as it was before?"""
         if self.limits.held is not None and self.limits.held.is_holding:
             return  # it goes on when others have had their time
+        if of_clocks(self.program) is None:
+            return  # time alone may end it
         if self.seats and self.rounds >= self.next_look:
             self.next_look = self.rounds + self._look * len(self.seats)
             if self.livelock.repeats(lambda: chain.from_iterable(seat.state() for seat in self.seats)):

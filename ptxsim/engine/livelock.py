@@ -1,7 +1,8 @@
 """Launches that never end: the machine comes back to a state that it has been in.
 
 With seed 0 the machine is deterministic: once everything that decides what happens next is as it was, it will be again. Where the lengths
-of turns are random it must have come back OFTEN. Programs that read a clock never do.
+of turns are random it must have come back OFTEN. What clocks decide is left out where it is only how long threads sleep (analysis.clocks);
+where it may be more, time alone may end a loop, and nobody looks.
 """
 
 from __future__ import annotations

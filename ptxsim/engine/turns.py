@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from ptxsim.diagnostic import Finding
+from ptxsim.engine.analysis.clocks import of_clocks
 from ptxsim.engine.analysis.communication import warps_tell
 from ptxsim.engine.analysis.forward_progress import polls
 from ptxsim.engine.held import Held
@@ -273,7 +274,7 @@ class Turns:
         return all(running) if running else any(self.polls[s.block] for s in splits if s.wait >= FIRST_BARRIER)
 
     def state(self) -> Iterator[bytes | np.ndarray]:
-        slots = range(len(self.engine.program.slots))
+        slots = sorted({*range(len(self.engine.program.slots))}.difference(of_clocks(self.engine.program) or ()))
         for cta in self.cluster.ctas:
             yield cta.shared
             for warp in cta.warps:

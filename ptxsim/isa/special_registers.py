@@ -44,6 +44,11 @@ SPECIAL_REGISTERS: dict[str, ScalarType] = {
     "WARP_SZ": TYPES["u32"],
 }
 
+# Those that count: the bit of the count that they begin at.
+CLOCKS = {
+    "%clock": 0, "%clock_hi": 32, "%clock64": 0, "%globaltimer": 0, "%globaltimer_lo": 0, "%globaltimer_hi": 32,
+}  # fmt: skip
+
 _REQUIRES: dict[str, Availability] = {
     **{f"%{vector}.{c}": parse_availability(since) for vector, since in _VECTORS.items() for c in "xyzw"},
     **{f"%{name}": parse_availability(since) for names, _, since in _SCALARS for name in names.split()},

@@ -18,13 +18,14 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ptxsim.engine.analysis.special_registers import special_registers
-from ptxsim.engine.compiled.codegen.operands import CLOCKS, Options
+from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.runtime import support
 from ptxsim.engine.compiled.runtime.abi import WarpLayout
 from ptxsim.engine.compiled.runtime.addresses import in_space, look_up, space_of
 from ptxsim.engine.compiled.runtime.events import event, mark
 from ptxsim.engine.program.identity import identity
 from ptxsim.engine.program.operation import Program, fact, lengths_of, sites_of
+from ptxsim.isa.special_registers import CLOCKS
 from ptxsim.jit.compiler import ATTRIBUTES, Jit, Refused, shared
 from ptxsim.jit.crash import CrashHandler
 from ptxsim.jit.export import export
@@ -357,4 +358,4 @@ def _is_fixed(name: str) -> bool:
     base, _, component = name[1:].partition(".")
     if component:
         return base == "tid" or base in _VECTORS
-    return base == "laneid" or base.startswith("lanemask_") or (base in _SCALARS and base not in CLOCKS)
+    return base == "laneid" or base.startswith("lanemask_") or (base in _SCALARS and f"%{base}" not in CLOCKS)

@@ -24,13 +24,10 @@ from ptxsim.engine.program.operand import (
     Vector,
 )
 from ptxsim.engine.program.operation import Op, Program
+from ptxsim.isa.special_registers import CLOCKS
 from ptxsim.jit.compiler import Abilities
 from ptxsim.machine.event import Wanted
 from ptxsim.types import ScalarType
-
-# Special registers that count: their type, and the bit of the count they begin at.
-CLOCKS = {"clock": ("u32", 0), "clock_hi": ("u32", 32), "clock64": ("u64", 0), "globaltimer": ("u64", 0),
-          "globaltimer_lo": ("u32", 0), "globaltimer_hi": ("u32", 32)}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +198,10 @@ class OperandWriter:
 
     def _special(self, name: str, t: ScalarType) -> Value:
         e, kind = self.emitter, kind_of(t)
-        clock = CLOCKS.get(name.lstrip("%"))
-        if clock is not None:
+        if (begin := CLOCKS.get(name)) is not None:
             count = e.let(f"add i64 {e.let('load i64, ptr %count.at')}, {self.index + 1}")
-            if clock[1]:
-                count = e.let(f"lshr i64 {count}, {clock[1]}")
+            if begin:
+                count = e.let(f"lshr i64 {count}, {begin}")
             return e.convert(Value(e, self.spread(count, "u64").text, "u64"), kind)
         offset: int | None = self.places.specials.get(name)
         if offset is None:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptxsim.engine.analysis.clocks import of_clocks
 from ptxsim.engine.analysis.communication import warps_tell
 from ptxsim.engine.analysis.forward_progress import impatience, polls
 from ptxsim.engine.analysis.product_hazards import keeps_rules
 from ptxsim.engine.compiled.codegen.operands import Options
 from ptxsim.engine.compiled.library import Code, Library, Wish, specials_of
 from ptxsim.engine.compiled.run.call_tables import CallTables
-from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout
+from ptxsim.engine.compiled.runtime.abi import HEADER_BYTES, KINDS, READ_ONLY, Context, WarpLayout, register_bytes
 from ptxsim.engine.compiled.runtime.events import CONSUMER
 from ptxsim.engine.program.call_paths import call_paths
 from ptxsim.engine.program.operand import Register as RegisterOperand
@@ -354,6 +355,17 @@ class NativeContext:
 def layout_of(program: Program) -> WarpLayout:
     """Where a warp of a program keeps its registers."""
     return WarpLayout.of(program, specials_of(program))
+
+
+@fact
+def lasting(program: Program) -> tuple[slice, ...]:
+    """Where a warp's memory has what may come back to what it was: its registers, but those that clocks decide."""
+    layout, slots = layout_of(program), program.slots
+    found, begin = [], HEADER_BYTES
+    for at, slot in sorted((layout.registers[slot], slot) for slot in of_clocks(program) or ()):
+        found.append(slice(begin, at))
+        begin = at + register_bytes(slots[slot])
+    return (*found, slice(begin, layout.stride))
 
 
 @fact

@@ -18,8 +18,7 @@ from ptxsim.engine import turns as turns_of_python
 from ptxsim.engine.clusters import cluster_at
 from ptxsim.engine.compiled.run import threads
 from ptxsim.engine.compiled.run.cluster_memory import ClusterMemory
-from ptxsim.engine.compiled.run.context import NativeContext
-from ptxsim.engine.compiled.runtime.abi import HEADER_BYTES
+from ptxsim.engine.compiled.run.context import NativeContext, lasting
 from ptxsim.engine.compiled.runtime.clusters import ASKED, begin, point_at
 from ptxsim.engine.compiled.runtime.scheduler import LEFT
 from ptxsim.engine.grid import SPIN
@@ -303,7 +302,7 @@ class NativeCluster(ClusterMemory):
     def state(self) -> Iterator[bytes | np.ndarray]:
         yield from self.shared
         for row in self.memory:
-            yield from state_of(WarpRecord.of(row), [row[HEADER_BYTES:]])
+            yield from state_of(WarpRecord.of(row), map(row.__getitem__, lasting(self.engine.program)))
         if self.local is not None:
             yield self.local
         if self.python is not None:

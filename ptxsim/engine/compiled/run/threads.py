@@ -15,10 +15,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from ptxsim.engine.analysis.clocks import reads_clock
 from ptxsim.engine.analysis.communication import ctas_tell
-from ptxsim.engine.compiled.codegen.operands import CLOCKS
 from ptxsim.engine.compiled.run.context import NativeContext
-from ptxsim.engine.program.operand import Special
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.engine.turns import Launch
 from ptxsim.machine.event import EventStream
@@ -36,10 +35,7 @@ SHOWN = 0.1  # seconds between looks at the progress
 def orderless(program: Program) -> bool:
     """Whether CTAs cannot tell in which order they run, unless they race: no atomics but in shared memory, no strong
     accesses, no clocks."""
-    reads_clocks = any(
-        isinstance(source, Special) and source.name.lstrip("%") in CLOCKS for op in program.ops for source in op.sources
-    )
-    return not reads_clocks and not ctas_tell(program)
+    return not any(map(reads_clock, program.ops)) and not ctas_tell(program)
 
 
 def cores() -> int:
