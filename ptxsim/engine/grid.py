@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from ptxsim.diagnostic import Finding
 from ptxsim.engine.analysis.clocks import of_clocks
-from ptxsim.engine.analysis.communication import ctas_tell, warps_tell
+from ptxsim.engine.analysis.communication import ctas_tell, only_reads, warps_tell
 from ptxsim.engine.clusters import cluster_at, cluster_index, ctas_of
 from ptxsim.engine.deadlock import deadlock
 from ptxsim.engine.livelock import Livelock
@@ -18,9 +18,11 @@ from ptxsim.engine.program.operation import Op, Program
 from ptxsim.engine.turns import CtaRunner, Engine, Limits, Outcome, Resident, Stopped, Turns
 from ptxsim.machine.cta import Cluster, Warp
 from ptxsim.machine.draws import draw, shuffle
+from ptxsim.machine.special import multiprocessors, resident_ctas
 from ptxsim.machine.state import Machine
 
 LOOK = 100  # rounds between looks for a livelock
+MANY = 200  # clusters from which on each has only FIRST
 FIRST = 8  # of a cluster that is alone, at first: in the interpreter rounds take milliseconds
 REFUSED = 4  # one in so many is not cancelled that could be
 BESIDE, JOINS = 8, 2  # clusters that run side by side with another seed; one time in so many one more of them begins
@@ -55,6 +57,7 @@ class Grid:
         self.runner: CtaRunner | None = None
         self.total = math.prod(machine.grid)
         clusters = self.total // math.prod(machine.cluster)
+        self.room = max(1, resident_ctas(machine) // math.prod(machine.cluster))  # for clusters, on the GPU
         # The GPU promises no order of CTAs; a seed other than 0 tries another one.
         self.order: Sequence[int] = range(clusters)
         if machine.seed != 0:
@@ -93,7 +96,7 @@ class Grid:
         """Run to the end. Raises Stopped where the GPU would stop, or NotModeled.
 
         A cluster runs until it has ended or can only wait for others. Then, from the youngest on, those have their slices that may
-        go on because of what it has done; if there is none, or none has ended for a while, one more comes in.
+        go on because of what it has done; if there is none, or none has ended for a while, one more comes in, if the GPU has room for it.
         """
         self.runner = self._cta_runner()
         with self.engine.listening():
@@ -107,11 +110,11 @@ class Grid:
                 self.seats
                 and not self._lets_in()
                 and (
-                    self.next == self.clusters
+                    self._are_all_here
                     or (self.fruitless < LONG and any(seat.standing.may_go_on for seat in self.seats))
                 )
             ):
-                self._slices(self.next == self.clusters)
+                self._slices(self._are_all_here)
             elif self.next == self.clusters or (
                 not self.seats and runner is not None and runner.run_rest(self, self.next)
             ):
@@ -122,6 +125,11 @@ class Grid:
                 self.next, self.fruitless = self.next + 1, 0
                 is_alone = self.next == self.clusters and len(self.seats) == 1
                 self._slice(self.seats[-1], 1 if self.mixes else self._look if is_alone else SPIN)
+
+    @property
+    def _are_all_here(self) -> bool:
+        """Whether no other cluster comes in: there is none, or no room."""
+        return self.next == self.clusters or len(self.seats) >= self.room
 
     @property
     def ahead(self) -> int:
@@ -165,7 +173,7 @@ class Grid:
         if not any(seat.standing.may_go_on for seat in self.seats):
             is_let_go = self.limits.held is not None and self.limits.held.let_go()
             if not is_let_go and all(seat.standing.is_stuck for seat in self.seats):
-                raise Stopped(deadlock([seat.as_cluster() for seat in self.seats], self.program))
+                raise Stopped(self._full(deadlock([seat.as_cluster() for seat in self.seats], self.program)))
             for seat in self.seats:
                 seat.standing.may_go_on = True
         # With another seed those that run side by side are interleaved round by round.
@@ -219,7 +227,7 @@ class Grid:
         """Whether those that wait look for what one has done that waits now, too. At a barrier of the grid they would for each that
         comes in: until all are here they look when there are twice as many."""
         count = len(self.seats)
-        if count + self.done // math.prod(self.machine.cluster) == self.clusters:
+        if count >= self.room or count + self.done // math.prod(self.machine.cluster) == self.clusters:
             return True
         return not self.machine.grid_workspace and count & count - 1 == 0
 
@@ -227,7 +235,9 @@ class Grid:
     def _look(self) -> int:
         if self.mixes:  # rounds take long, and chance has to bring the same state about
             return FIRST
-        return LOOK if len(self.seats) > 1 else min(max(FIRST, self.seats[0].standing.rounds), LOOK)
+        if len(self.seats) > 1:
+            return LOOK if len(self.seats) <= MANY else FIRST
+        return min(max(FIRST, self.seats[0].standing.rounds), LOOK)
 
     def _look_for_livelock(self) -> None:
         """All clusters that have not ended are here: is all as it was before?"""
@@ -238,8 +248,9 @@ class Grid:
         if self.seats and self.rounds >= self.next_look:
             self.next_look = self.rounds + self._look * len(self.seats)
             if self.livelock.repeats(lambda: chain.from_iterable(seat.state() for seat in self.seats)):
-                if self.machine.mixes or not warps_tell(self.program):
-                    raise Stopped(self._endless(chain.from_iterable(seat.blocks() for seat in self.seats)))
+                blocks = list(chain.from_iterable(seat.blocks() for seat in self.seats))
+                if self.machine.mixes or not warps_tell(self.program) or only_reads(self.program, blocks):
+                    raise Stopped(self._full(self._endless(blocks)))
                 self._mix()
 
     def _mix(self) -> None:
@@ -310,6 +321,19 @@ class Grid:
         if op is None:
             return Finding("deadlock", message, help=help)
         return Finding("deadlock", message, op.line, op.column, len(op.opcode), help=help)
+
+    def _full(self, found: Finding) -> Finding:
+        """A deadlock, which may be one because the rest of the CTAs has no room."""
+        if self.next == self.clusters:
+            return found
+        target, ctas = self.machine.target, len(self.seats) * math.prod(self.machine.cluster)
+        left = self.total - self.done - ctas
+        room = f"no room for {left} of {self.total} CTAs: {target} with {multiprocessors(target)} SMs holds {ctas} of them at once"
+        return replace(
+            found, notes=(*found.notes, room),
+            help="CTAs that wait for each other all have to be there: launch no more than fit, and let each do the work of several "
+            "(cudaOccupancyMaxActiveBlocksPerMultiprocessor; a cooperative launch is refused where they do not)",
+        )  # fmt: skip
 
 
 def _warps(cluster: Cluster) -> Iterator[Warp]:

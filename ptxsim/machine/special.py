@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from ptxsim.lanes import LANES
 from ptxsim.machine.fault import Fault
 from ptxsim.machine.memory import SHARED_RESERVED
 from ptxsim.machine.places import coordinates
-from ptxsim.machine.state import Machine, shared_start
+from ptxsim.machine.state import Machine, max_shared_bytes, shared_start
 
 if TYPE_CHECKING:
     from ptxsim.machine.cta import Cta, Warp
@@ -21,6 +22,7 @@ _LANE = np.arange(LANES, dtype=np.uint32)
 _ONE = np.uint32(1)
 # Multiprocessors by compute capability, for %nsmid: the largest product of each (NVIDIA data sheets).
 _MULTIPROCESSORS = {70: 80, 72: 8, 75: 72, 80: 108, 86: 84, 87: 16, 89: 142, 90: 132, 100: 148, 103: 160, 120: 170}
+CTAS = 32  # that an SM holds at most, of any target
 # Warps an SM holds (CUDA C++ Programming Guide, "Compute Capabilities").
 _WARPS = {75: 32, 86: 48, 87: 48, 89: 48, 110: 48, 120: 48, 121: 48}
 
@@ -88,6 +90,14 @@ def multiprocessors(target: Target) -> int:
 def resident_warps(target: Target) -> int:
     """How many warps one of its multiprocessors holds."""
     return _WARPS.get(target.number, 64)
+
+
+def resident_ctas(machine: Machine) -> int:
+    """How many CTAs of a launch its target holds at most, whatever registers they take. CUDA C++ Programming Guide, "Compute Capabilities"."""
+    shared = max_shared_bytes(machine.target) + shared_start(machine.target)
+    by_warps = resident_warps(machine.target) // -(-math.prod(machine.block) // LANES)
+    fit = min(CTAS, by_warps, shared // max(machine.shared_bytes, 1))
+    return max(1, fit) * multiprocessors(machine.target)
 
 
 def _cluster_size(warp: Warp) -> int:

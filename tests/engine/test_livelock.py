@@ -23,3 +23,13 @@ def test_who_holds_a_lock_for_ever_is_told_soon(engine):
     run = run_file(ROOT / "tests/cases/control/lock_never_freed.ptx", options=Options(engine=engine))
     assert [each.name for each in run.expected] == ["deadlock"]
     assert run.run.warp_instructions < 20_000
+
+
+def test_ctas_that_have_no_room_on_the_gpu_are_waited_for_in_vain():
+    fits, waits = (
+        run_file(ROOT / f"tests/engine/long/grid_barrier_{name}.ptx", options=Options(engine="compiled"))
+        for name in ("that_fits", "without_room")
+    )
+    assert fits.passed and not fits.findings
+    assert [each.name for each in waits.expected] == ["deadlock"]
+    assert waits.expected[0].notes == ("no room for 1 of 17 CTAs: sm_72 with 8 SMs holds 16 of them at once",)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim.checks.order.memory.dependents import note_sites
-from ptxsim.checks.order.memory.global_lines import LINE
+from ptxsim.checks.order.memory.runs import LINE
 from ptxsim.checks.order.slots import page_entry
 from ptxsim.checks.order.state import NONE, PAGE_LINES, Order
 from ptxsim.jit.body import body

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ptxsim.engine.analysis.control_flow import leads
+from collections.abc import Iterable
+
+from ptxsim.engine.analysis.control_flow import control_flow, leads
 from ptxsim.engine.analysis.def_use import def_use
 from ptxsim.engine.analysis.forward_progress import polls
 from ptxsim.engine.program.operand import Address
@@ -30,6 +32,20 @@ def ctas_tell(program: Program) -> bool:
 
 def _tells(access: Access) -> bool:
     return access.kind is AccessKind.ATOMIC or access.order != "weak"
+
+
+def only_reads(program: Program, blocks: Iterable[int]) -> bool:
+    """Whether the loops around these blocks change nothing: then warps that go round in them do so in every order of theirs."""
+    if any(op.call is not None for op in program.ops):
+        return False
+    graph = control_flow(program)
+    around = set[int]().union(*(body for block in set(blocks) for body in graph.loops_around(block)))
+    return not any(map(_changes, (op for number in around for op in program.blocks[number])))
+
+
+def _changes(op: Op) -> bool:
+    writes = any(access.kind is not AccessKind.READ for access in op.accesses)
+    return writes or op.synchronises is not None or op.completes_by is not None
 
 
 @fact

@@ -12,7 +12,7 @@ import numpy as np
 from ptxsim.checks.order.cells import UNAWAITED, agree, row_for, tell
 from ptxsim.checks.order.clocks import fence_row, lowest
 from ptxsim.checks.order.edges.completions import know
-from ptxsim.checks.order.memory.global_lines import LINE
+from ptxsim.checks.order.memory.runs import LINE
 from ptxsim.checks.order.sites import SCOPE
 from ptxsim.checks.order.state import (
     AWAITED,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxsim.checks.order.cells import NOBODY, note_lane
 from ptxsim.checks.order.clocks import first_row
-from ptxsim.checks.order.memory.global_lines import LINE
+from ptxsim.checks.order.memory.runs import LINE
 from ptxsim.checks.order.slots import far_line, place_granules
 from ptxsim.checks.order.state import CTAS, LINE_BITS, NONE, NOW, SHIFT, UNITS, WARPS, Order
 from ptxsim.jit.body import Array

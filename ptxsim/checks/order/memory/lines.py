@@ -34,9 +34,10 @@ from ptxsim.checks.order.cells import (
 )
 from ptxsim.checks.order.clocks import first_row, lowest
 from ptxsim.checks.order.log import are_elsewhere, are_in_place, keep_in_log, make_room, settle
-from ptxsim.checks.order.memory.global_lines import are_apart, read_global, write_global
+from ptxsim.checks.order.memory.global_lines import read_global, write_global
 from ptxsim.checks.order.memory.global_updates import update_global
 from ptxsim.checks.order.memory.line_readers import hold, knows_held
+from ptxsim.checks.order.memory.runs import are_apart
 from ptxsim.checks.order.memory.whole import fill, is_known
 from ptxsim.checks.order.sites import ACQUIRES, BY_PROXY, LATER, RELEASES, STRONG, TOGETHER, WARPGROUP
 from ptxsim.checks.order.state import (

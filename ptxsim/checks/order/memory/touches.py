@@ -42,8 +42,8 @@ from ptxsim.checks.order.cells import (
 from ptxsim.checks.order.edges.completions import completed, landing_in
 from ptxsim.checks.order.edges.proxies import is_published
 from ptxsim.checks.order.log import settle
-from ptxsim.checks.order.memory.global_lines import are_apart
 from ptxsim.checks.order.memory.lines import note_landing, reads_alone
+from ptxsim.checks.order.memory.runs import are_apart
 from ptxsim.checks.order.sites import DECIDED, FRAGMENTS, LATER, READ_ONLY, REDUCES, STRONG, WORD
 from ptxsim.checks.order.slots import far_line, place_granules
 from ptxsim.checks.order.state import (
