@@ -173,7 +173,7 @@ class Grid:
         if not any(seat.standing.may_go_on for seat in self.seats):
             is_let_go = self.limits.held is not None and self.limits.held.let_go()
             if not is_let_go and all(seat.standing.is_stuck for seat in self.seats):
-                raise Stopped(self._full(deadlock([seat.as_cluster() for seat in self.seats], self.program)))
+                raise Stopped(deadlock([seat.as_cluster() for seat in self.seats], self.program))
             for seat in self.seats:
                 seat.standing.may_go_on = True
         # With another seed those that run side by side are interleaved round by round.
@@ -323,17 +323,14 @@ class Grid:
         return Finding("deadlock", message, op.line, op.column, len(op.opcode), help=help)
 
     def _full(self, found: Finding) -> Finding:
-        """A deadlock, which may be one because the rest of the CTAs has no room."""
+        """A finding about CTAs that look for what others do, which may be those that have no room."""
         if self.next == self.clusters:
             return found
         target, ctas = self.machine.target, len(self.seats) * math.prod(self.machine.cluster)
         left = self.total - self.done - ctas
         room = f"no room for {left} of {self.total} CTAs: {target} with {multiprocessors(target)} SMs holds {ctas} of them at once"
-        return replace(
-            found, notes=(*found.notes, room),
-            help="CTAs that wait for each other all have to be there: launch no more than fit, and let each do the work of several "
-            "(cudaOccupancyMaxActiveBlocksPerMultiprocessor; a cooperative launch is refused where they do not)",
-        )  # fmt: skip
+        wanted = "CTAs that wait for each other all have to be there: launch no more than fit, and let each do the work of several"
+        return replace(found, notes=(*found.notes, room, wanted))
 
 
 def _warps(cluster: Cluster) -> Iterator[Warp]:

@@ -98,7 +98,9 @@ class Figures:
     fall_through: float = 5  # from a branch not taken to the next issue, as the assembler's stall counts have it
     jump: float = 4  # more from the last instruction before a branch taken back
     jump_ahead: float = 18  # the same of one over code that follows
-    returned: float = 36  # from a function's end to the instruction after its call, beside that jump (tools/data/calls)
+    returned: float = (
+        36  # from a function's end to the instruction after its call, beside that jump (tools/data/clocked)
+    )
     diverge: float = 11  # from a branch that some lanes take and others do not
     converge: float = 6  # from where the lanes of a warp meet again
     other_lanes: float = 24  # more until lanes go on that have taken the other side of a branch

@@ -44,11 +44,7 @@ def of_clocks(program: Program) -> frozenset[int] | None:
 
 
 def _loops(program: Program) -> list[set[int]]:
-    """The blocks of each loop, whatever ways back it has; those of functions count as one, as they may be called in any."""
-    graph = control_flow(program)
-    found: dict[int, set[int]] = {}
-    for head, tail in graph.back_edges:
-        found.setdefault(head, set()).update(graph.loop_body(head, tail))
+    """The blocks of each loop; those of functions count as one, as they may be called in any."""
     called = [function.entry for function in program.functions.values() if function.entry]
     functions = set(range(min(called), len(program.blocks))) if called else set()
-    return [*found.values(), functions]
+    return [*control_flow(program).loops.values(), functions]

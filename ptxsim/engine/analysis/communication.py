@@ -38,8 +38,8 @@ def only_reads(program: Program, blocks: Iterable[int]) -> bool:
     """Whether the loops around these blocks change nothing: then warps that go round in them do so in every order of theirs."""
     if any(op.call is not None for op in program.ops):
         return False
-    graph = control_flow(program)
-    around = set[int]().union(*(body for block in set(blocks) for body in graph.loops_around(block)))
+    here = set(blocks)
+    around = set[int]().union(*(body for body in control_flow(program).loops.values() if body & here))
     return not any(map(_changes, (op for number in around for op in program.blocks[number])))
 
 

@@ -106,6 +106,14 @@ class ControlFlow:
         """The blocks of the natural loop of a back edge: those that come to its tail without passing its head."""
         return closure({head, tail}, lambda number: () if number == head else self.predecessors[number])
 
+    @cached_property
+    def loops(self) -> dict[int, set[int]]:
+        """The blocks of each loop by its head, whatever ways lead back to that."""
+        found: dict[int, set[int]] = {}
+        for head, tail in self.back_edges:
+            found.setdefault(head, set()).update(self.loop_body(head, tail))
+        return found
+
     def loops_around(self, block: int) -> Iterator[set[int]]:
         """The bodies of the loops that a block is in."""
         bodies = (self.loop_body(head, tail) for head, tail in self.back_edges)

@@ -48,12 +48,9 @@ def polls(program: Program) -> tuple[bool, ...]:
     if not any(map(_asks_others, chain.from_iterable(program.blocks))):
         return tuple(found)
     weights = _Loops(program, {"shared"}).found
-    bodies: dict[int, set[int]] = {}
-    for head, tail in graph.back_edges:
-        bodies.setdefault(head, set()).update(graph.loop_body(head, tail))
     innermost: dict[int, int] = {}
-    for head in sorted(bodies, key=lambda head: -len(bodies[head])):
-        innermost |= dict.fromkeys(bodies[head], head)
+    for head, body in sorted(graph.loops.items(), key=lambda loop: -len(loop[1])):
+        innermost |= dict.fromkeys(body, head)
     functions = blocks_of(program)
     asked = {
         name for name, blocks in functions.items() if any(_asks_others(op) for n in blocks for op in program.blocks[n])
