@@ -9,7 +9,9 @@ from importlib.resources import files
 
 from ptxsim.diagnostic import KINDS
 
+# Every page has the sections of SECTIONS, in this order; those of OPTIONAL stand before the example where there is something to say.
 SECTIONS = ("What it finds", "Why it matters", "Example", "Instead", "Reference")
+OPTIONAL = ("How to fix it", "Notes and warnings", "What is not found")
 
 
 @dataclass(frozen=True, slots=True)
