@@ -69,6 +69,13 @@ def test_each_knows_where_it_is(entered, cluster, grid, seed):
     assert len(entered) < 10
 
 
+def test_those_that_a_slice_ends_with_follow_each_other(entered):
+    text = where("1, 1, 1").replace("ret;", "add.u32 %v, %v, %n; " * 1100 + "st.global.u32 [%o], %v; ret;")
+    kernel, out = Module.from_text(text).kernel(), np.zeros(100 * 64 * 10, np.uint32)
+    run = kernel.launch(100, 64, [out], engine="compiled", jobs=1, checks="none")
+    assert run.warp_instructions > 100 * 2000 and len(entered) < 20
+
+
 @pytest.mark.parametrize("most", [1, 500, 1001, 20000])
 def test_a_limit_stops_them(most):
     text = where("1, 1, 1")

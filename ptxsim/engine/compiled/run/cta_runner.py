@@ -273,10 +273,10 @@ class NativeCluster(ClusterMemory):
         try:
             status = self.native.enter("clusters")
         finally:
-            went_on = self._catch_up()
+            self._catch_up()
         standing = self.standing
         standing.rounds, standing.polled, self.clusters.flying = context.rounds, context.polled, context.flying
-        if (status == Outcome.PAUSED and standing.rounds < end) or (went_on and status == Outcome.ENDED):
+        if context.count > context.end_count:
             runner.adapt(machine.warp_instructions - before, time.perf_counter() - began)
         return status
 
@@ -285,13 +285,12 @@ class NativeCluster(ClusterMemory):
         self.runner.entered = self
         point_at(self.native.record, self.clusters)
 
-    def _catch_up(self) -> int:
-        """How many clusters have ended in native code, which has gone on with the next ones."""
+    def _catch_up(self) -> None:
+        """Be the cluster with which native code has gone on after others have ended."""
         went_on = self.clusters.at - self.at
         self.at += went_on
         if went_on and self.launch is not None:
             self.launch.went_on(went_on)
-        return went_on
 
     def blocks(self) -> Iterable[int]:
         if self.python is not None:
