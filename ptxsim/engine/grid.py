@@ -68,6 +68,7 @@ class Grid:
         self.mixes = machine.seed != 0 and ctas_tell(program)
         self.done = self.next = 0  # CTAs; in `order`
         machine.cancel_cluster = self.cancel
+        self.idle: list[Resident] = []  # those in seats that may not go on until others have done something
         self.queue: list[Resident] = []  # those that have their slices next
         self.fruitless = 0  # rounds that each in a seat may have had since one came in or ended
         self.slice: Slice | None = None  # that runs
@@ -109,10 +110,7 @@ class Grid:
             if (
                 self.seats
                 and not self._lets_in()
-                and (
-                    self._are_all_here
-                    or (self.fruitless < LONG and any(seat.standing.may_go_on for seat in self.seats))
-                )
+                and (self._are_all_here or (self.fruitless < LONG and len(self.idle) < len(self.seats)))
             ):
                 self._slices(self._are_all_here)
             elif self.next == self.clusters or (
@@ -170,12 +168,11 @@ class Grid:
 
     def _slices(self, are_all_here: bool) -> None:
         """A slice for every cluster that may go on, or for all if none knows that it may."""
-        if not any(seat.standing.may_go_on for seat in self.seats):
+        if len(self.idle) == len(self.seats):
             is_let_go = self.limits.held is not None and self.limits.held.let_go()
             if not is_let_go and all(seat.standing.is_stuck for seat in self.seats):
                 raise Stopped(deadlock([seat.as_cluster() for seat in self.seats], self.program))
-            for seat in self.seats:
-                seat.standing.may_go_on = True
+            self._wake()
         # With another seed those that run side by side are interleaved round by round.
         rounds = 1 if self.machine.mixes and len(self.seats) > 1 else self._look if are_all_here else SPIN
         self.queue = self.seats[::-1]
@@ -198,6 +195,7 @@ class Grid:
         at = len(self.seats) - len(self.queue)  # what is in no queue any more has come before it
         to, made = runner.slices(self, self.seats[::-1], at)
         del self.queue[: to - at]
+        self.idle = [seat for seat in self.seats if not seat.standing.may_go_on]
         if are_all_here:
             self.rounds += made
 
@@ -219,9 +217,15 @@ class Grid:
             self.done += math.prod(self.machine.cluster)
         standing.may_go_on, standing.is_stuck = outcome is Outcome.PAUSED and rounds < SPIN, outcome is Outcome.STUCK
         if outcome in (Outcome.ENDED, Outcome.PAUSED) or (had > 1 and self._asks_the_others()):
-            for other in self.seats:
-                if other is not cluster:
-                    other.standing.may_go_on = True
+            self._wake()
+        if not (standing.may_go_on or outcome is Outcome.ENDED):
+            self.idle.append(cluster)
+
+    def _wake(self) -> None:
+        """All may go on."""
+        for seat in self.idle:
+            seat.standing.may_go_on = True
+        self.idle.clear()
 
     def _asks_the_others(self) -> bool:
         """Whether those that wait look for what one has done that waits now, too. At a barrier of the grid they would for each that

@@ -24,7 +24,7 @@ _NO_ACCESS = 0
 
 @functools.cache
 def library() -> Any:
-    """The C library's mmap, munmap and madvise; None where they are not Linux's."""
+    """The C library's mmap, munmap, madvise and mremap; None where they are not Linux's."""
     if not sys.platform.startswith("linux"):
         return None
     found = ctypes.CDLL(None, use_errno=True)
@@ -32,6 +32,8 @@ def library() -> Any:
     found.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
     found.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     found.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    found.mremap.restype = ctypes.c_void_p
+    found.mremap.argtypes = [ctypes.c_void_p, *[ctypes.c_size_t] * 2, ctypes.c_int, ctypes.c_void_p]
     return found
 
 

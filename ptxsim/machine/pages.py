@@ -21,6 +21,8 @@ _next = _FAR
 _PAGEMAP = "/proc/self/pagemap"  # what Linux says about the pages of this process
 _FEW = 1 << 18  # bytes that are cleared without a look at which pages are there
 _PIECE = 1 << 20  # bytes that are copied together
+# Of mremap: to a place that is given, while the old one stays, with no pages (Linux 5.7). Of mmap: new pages where there are some.
+_TO_A_PLACE, _ANEW = 1 | 2 | 4, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x10
 _SWAPPED = 62  # bits of its entries from which on they say that there is a page: in the swap, in memory
 
 
@@ -65,6 +67,18 @@ def copy_to_zeros(source: np.ndarray, target: np.ndarray) -> None:
         piece = source[start : start + _PIECE]
         if piece[: len(piece) // 8 * 8].view(np.uint64).any() or piece[-8:].any():
             target[start : start + _PIECE] = piece
+
+
+def move(source: np.ndarray, target: np.ndarray) -> bool:
+    """Move what reserved memory holds to the beginning of other that nobody has touched: its pages go there, and none is copied. The
+    source holds zeros then. False, with nothing done, where the system moves no such pages."""
+    if library() is None:
+        return False
+    address, size = target.ctypes.data, source.nbytes
+    if library().mremap(source.ctypes.data, size, size, _TO_A_PLACE, address) == address:
+        return True
+    library().mmap(address, size, mmap.PROT_READ | mmap.PROT_WRITE, _ANEW | NORESERVE, -1, 0)  # it may be gone
+    return False
 
 
 class Spare:

@@ -1,6 +1,7 @@
 """Large memory of the host lies far from everything else, however many devices there are."""
 
 import itertools
+import mmap
 import os
 
 import numpy as np
@@ -52,6 +53,22 @@ def test_what_is_copied_to_zeros_is_there(size):
     source[size // 2 : size // 2 + 1] = 7
     pages.copy_to_zeros(source, target)
     assert np.array_equal(source, target)
+
+
+@pytest.mark.parametrize("size", (mmap.PAGESIZE, 100_001, 3 << 20))
+def test_pages_are_moved_again_and_again(size):
+    held = pages.reserve(size)
+    held[-1] = 5
+    for count in range(1, 5):
+        wider = pages.reserve(2 * len(held))
+        if not pages.move(held, wider):
+            assert (held.sum(), wider.any()) == (5 * count, False)
+            pages.copy_to_zeros(held, wider)
+        else:
+            assert not held.any()
+        wider[-1] = 5
+        held = wider
+    assert np.array_equal(np.flatnonzero(held), [(size << n) - 1 for n in range(5)]) and held.max() == 5
 
 
 def test_zeros_are_not_copied():

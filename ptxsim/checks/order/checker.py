@@ -27,6 +27,7 @@ from ptxsim.jit.body import Array
 from ptxsim.jit.native import PreparedCall, prepared
 from ptxsim.lanes import LANES
 from ptxsim.machine.event import ACCESSES, Event, Observer, Space
+from ptxsim.machine.pages import move
 from ptxsim.machine.shared_names import Variables, shared_name, shared_variable
 from ptxsim.source import Source
 
@@ -202,7 +203,7 @@ class OrderChecker(Observer):
         for name, used in in_use.items():
             array = getattr(o, name)
             more[name] = state.zeros((len(array), 2 * len(o.known)), np.int32)
-            more[name][:used, : len(o.known)] = array[:used]
+            _copy(array, more[name][:, : len(o.known)], used)
         self.order = o._replace(**self._more(["known"], 2), **more)
 
     def _add_pages(self) -> None:
@@ -240,12 +241,18 @@ class OrderChecker(Observer):
 
 
 def _longer(array: np.ndarray, times: int, used: int, repeat: bool = False) -> np.ndarray:
-    """An array of so many times as many rows, of which the first are its own, or each is repeated. What has not been touched stays so,
-    and costs no memory; rows from `used` on have not."""
+    """An array of so many times as many rows, of which the first are its own, or each is repeated; rows from `used` on have not been
+    touched."""
     found = state.zeros((times * len(array), *array.shape[1:]), array.dtype)
-    by, many = times if repeat else 1, max(1, BYTES_AT_ONCE * len(array) // max(1, array.nbytes))
+    if repeat or array.nbytes < state.LARGE or not move(array, found):
+        _copy(array, found, used, times if repeat else 1)
+    return found
+
+
+def _copy(array: np.ndarray, target: np.ndarray, used: int, by: int = 1) -> None:
+    """Copy the first rows to where zeros are, each so many times. What has not been touched stays so, and costs no memory."""
+    many = max(1, BYTES_AT_ONCE * len(array) // max(1, array.nbytes))
     for first in range(0, used if array.size else 0, many):
         rows = array[first : min(first + many, used)]
         if rows.view(np.bool_).any():
-            found[first * by : (first + len(rows)) * by] = np.repeat(rows, by, axis=0) if repeat else rows
-    return found
+            target[first * by : (first + len(rows)) * by] = np.repeat(rows, by, axis=0) if by > 1 else rows
