@@ -107,6 +107,12 @@ class MachineOp:
     detour_early: float = 0.0  # and where that returns at once
 
 
+def go_before(op: MachineOp, live: set[int]) -> None:
+    """Let what is live after an operation be what is live before it."""
+    live.difference_update(op.writes)
+    live.update(op.reads, op.predicates)
+
+
 @dataclass(slots=True)
 class MachineBlock:
     """Machine code of one PTX block. `absorbed`: PTX blocks after a short branch that run predicated as part of it."""

@@ -15,9 +15,9 @@ from ptxsim.engine.program.operand import Operand, Register, Vector
 from ptxsim.isa.facts import Scope
 from ptxsim.profile.figures import UNITS
 from ptxsim.profile.lowering.assembly import Assembly
-from ptxsim.profile.lowering.pressure import MOST, Pressure, before
+from ptxsim.profile.lowering.pressure import MOST, Pressure
 from ptxsim.profile.lowering.schedule import WALLS
-from ptxsim.profile.machine_code import Kind, MachineOp, Pipe
+from ptxsim.profile.machine_code import Kind, MachineOp, Pipe, go_before
 from ptxsim.types import parse_target
 
 STACK = 1  # the number of the register of the stack's pointer, and how many it is
@@ -181,7 +181,7 @@ class Allocation:
         after: list[Set[int]] = []
         for op in reversed(ops):
             after.append(live)
-            live = before(op, set(live))
+            go_before(op, live := set(live))
         held: list[Held] = []
         there = self._roots(live)
         self._meet(there, held)

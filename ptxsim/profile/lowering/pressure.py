@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from ptxsim.engine.analysis.control_flow import flow_back
 from ptxsim.engine.program.operand import Constant
 from ptxsim.profile.lowering.assembly import Assembly
-from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp
+from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp, go_before
 from ptxsim.types import parse_target
 
 # Rules found with half of the corpus' files by `ptxas -v` and `nvdisasm -plr`; the other half says what they are worth (tools/conformance registers).
@@ -20,6 +20,17 @@ NO_OPERANDS = ("constant", "s2r", "s2r.thread", "s2ur", "nothing", "branch", "ba
 ADDENDS = 2  # registers of such a multiplication by a constant
 
 
+class _Known(dict[int, int]):
+    """What has been asked before, and a function for what has not."""
+
+    def __init__(self, ask: Callable[[int], int]):
+        self.ask = ask
+
+    def __missing__(self, slot: int) -> int:
+        found = self[slot] = self.ask(slot)
+        return found
+
+
 class Pressure:
     """Live registers of a program by block."""
 
@@ -30,22 +41,17 @@ class Pressure:
         self.types, self.divergent, self.graph = facts.flow.types, facts.divergent, facts.graph
         self.blocks, self.like = blocks[: len(self.graph.successors)], like
         self.moved: set[int] = set()
-        self._words: dict[int, int] = {}
+        known = _Known(self._taken)
+        self.words: Callable[[int], int] = known.__getitem__  # how many 32-bit registers a value takes, see _taken
         self.absent, self.narrow = facts.absent, facts.narrow
         self.multiplies_loaded = parse_target(facts.target).number >= LOADS_CONSTANTS
         if moved:
             self.moved = self._moved()
-            self._words.clear()
+            known.clear()
         self.after = flow_back(self.graph.successors, self._before)
 
-    def words(self, slot: int) -> int:
-        """32-bit registers a value takes; predicates and what is the same for the warp take none."""
-        found = self._words.get(slot)
-        if found is None:
-            found = self._words[slot] = self._taken(slot)
-        return found
-
     def _taken(self, slot: int) -> int:
+        """32-bit registers a value takes; predicates and what is the same for the warp take none."""
         slot = self.like.get(slot, slot)
         if slot >= len(self.types):
             return 1
@@ -101,8 +107,9 @@ class Pressure:
         return any(isinstance(s, Constant) for s in self.program.ops[op.site].sources)
 
     def _before(self, number: int, live: set[int]) -> set[int]:
+        live = set(live)
         for op in reversed(self.blocks[number].ops):
-            live = before(op, live)
+            go_before(op, live)
         return live
 
     def most(self, orders: Iterable[tuple[Sequence[MachineOp], Set[int]]] | None = None) -> int:
@@ -131,8 +138,3 @@ class Pressure:
             count += sum(map(self.words, needed - now))
             now |= needed
         return most
-
-
-def before(op: MachineOp, live: set[int]) -> set[int]:
-    """What is live before an operation, of what is after it."""
-    return (live - set(op.writes)) | set(op.reads) | set(op.predicates)

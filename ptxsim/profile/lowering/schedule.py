@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
 from typing import TypeAlias
 
 from ptxsim.profile.figures import UNITS
-from ptxsim.profile.machine_code import Kind, MachineOp, Pipe
+from ptxsim.profile.machine_code import Kind, MachineOp, Pipe, go_before
 
 # What the assembler plans with for what it cannot know.
 PLANNED = {"global": 300.0, "shared": 30.0}
@@ -56,7 +57,7 @@ def _by_parts(
     for part in reversed(parts):  # what later parts read is live at the end of this one
         ordered.append(order(part, replace(budget, live_out=frozenset(needed))))
         for op in reversed(part):
-            needed = (needed - set(op.writes)) | set(op.reads) | set(op.predicates)
+            go_before(op, needed)
     return [op for part in reversed(ordered) for op in part]
 
 
@@ -131,8 +132,13 @@ def _narrow(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
         for r in {*op.reads, *op.writes}:
             named.setdefault(r, []).append(i)
     changes = {i: _added(ops[i], live, budget.words) for i in range(len(ops)) if not waiting[i]}
+    first = [(change, -i) for i, change in changes.items()]  # a heap, of what has held at some time
+    heapify(first)
     while changes:
-        chosen = min(changes, key=lambda i: (changes[i], -i))
+        change, chosen = heappop(first)
+        chosen = -chosen
+        if changes.get(chosen) != change:
+            continue
         del changes[chosen]
         op = ops[chosen]
         reads = set(op.reads)
@@ -140,12 +146,14 @@ def _narrow(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
         live.difference_update(op.writes)
         live |= reads
         order.append(op)
-        for i in {i for r in moved for i in named[r] if i in changes}:
-            changes[i] = _added(ops[i], live, budget.words)
+        others = {i for r in moved for i in named[r] if i in changes}
         for j in before[chosen]:
             waiting[j] -= 1
             if not waiting[j]:
-                changes[j] = _added(ops[j], live, budget.words)
+                others.add(j)
+        for i in others:
+            changes[i] = _added(ops[i], live, budget.words)
+            heappush(first, (changes[i], -i))
     return order[::-1]
 
 
@@ -186,9 +194,9 @@ class _Live:
         for i, named in enumerate(map(set.union, self.reads, self.writes)):
             for r in named:
                 self.named.setdefault(r, []).append(i)
-        written = {w for op in ops for w in op.writes}
-        self.live = {r for r in self.uses if r not in written or self._read_first(ops, r)}
-        self.live |= {r for r in budget.live_out if r not in written}
+        self.live = set(budget.live_out)
+        for op in reversed(ops):
+            go_before(op, self.live)
         self.total = sum(map(self.words, self.live))
         self.limit = budget.limit
         self.vectors = [budget.whole and is_vector(op) for op in ops]
@@ -198,19 +206,8 @@ class _Live:
 
     def fits(self, i: int) -> bool:
         """Whether there are registers for an instruction, of that number, now."""
-        change = self.change(i)
-        if self.vectors[i]:
-            return change <= 0 or self.total + self.parted + change <= self.limit
-        return change <= 0 or self.total + change <= self.limit
-
-    @staticmethod
-    def _read_first(ops: list[MachineOp], register: int) -> bool:
-        for op in ops:
-            if register in op.reads or register in op.predicates:
-                return True
-            if register in op.writes:
-                return False
-        return False
+        change = self.changes[i] if i in self.changes else self.change(i)
+        return change <= 0 or self.total + (self.parted if self.vectors[i] else 0) + change <= self.limit
 
     def change(self, i: int) -> int:
         """How many more registers are in use once an instruction has run."""

@@ -14,8 +14,8 @@ from ptxsim.isa.facts import Scope
 from ptxsim.profile.figures import UNITS
 from ptxsim.profile.lowering.allocation import ODD, Allocation, is_late
 from ptxsim.profile.lowering.assembly import Assembly
-from ptxsim.profile.lowering.pressure import Pressure, before
-from ptxsim.profile.machine_code import Kind, MachineOp
+from ptxsim.profile.lowering.pressure import Pressure
+from ptxsim.profile.machine_code import Kind, MachineOp, go_before
 from ptxsim.types import parse_target
 
 # Instructions of the blocks, with what is live after each.
@@ -95,7 +95,7 @@ def _held(pressure: Pressure, orders: Orders) -> int:
         after: list[Set[int]] = []
         for op in reversed(ops):
             after.append(live)
-            live = before(op, set(live))
+            go_before(op, live := set(live))
         held: list[tuple[Set[int], Set[int]]] = []
         for op, there in zip(ops, reversed(after)):
             held = [(reads, writes) for reads, writes in held if writes.isdisjoint((*op.reads, *op.predicates))]
