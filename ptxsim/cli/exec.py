@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ptxsim.cli.exits import CLEAN, FINDINGS, INTERRUPTED, NOT_MODELED
+from ptxsim.cli.exits import CLEAN, FINDINGS, INTERRUPTED, NOT_MODELED, USAGE
 from ptxsim.cli.options import Count, Pattern, Size, TargetName
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def command(program: str, arguments: Sequence[str], format: str, report: str | N
     names = {name for level, name in records.finding_names(launches) if level != "note"}
     if "not-modeled" in names:
         return NOT_MODELED
-    return FINDINGS if names else code or CLEAN
+    return FINDINGS if names else code or (USAGE if records.unanswered(launches, asked["why"]) else CLEAN)
 
 
 def _execute(found: Command, to_error: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -221,14 +222,14 @@ class Session:
         """Lines of PTX that begin what a place means, and its name. Raises ExpressionError.
 
         `LINE` is one of the file as its author wrote it, `FILE:LINE` one of CUDA or Python, `ptx:LINE` one of the PTX. A line without
-        an instruction means the next one that has one.
+        an instruction means the next one that has one; where none follows it is refused.
         """
         file, _, number = place.strip().rpartition(":")
         if not number.isdigit():
             raise ExpressionError(f"{place.strip()!r} is no line: LINE, FILE:LINE or ptx:LINE")
         line = int(number)
         if file == "ptx" or (not file and self.source.made_from is None):
-            found = next((known for known in self.lines if known >= line), self.lines[-1])
+            found = _next_of(self.lines, line, "the kernel")
             return [found], f"ptx:{found}" if file else str(found)
         name = PurePath(file or self.source.written.name).name
         begun: dict[
@@ -243,7 +244,7 @@ class Session:
             last = here
         if not begun:
             raise ExpressionError(f"no instruction is known to come from {name}")
-        line = min((known for known in begun if known >= line), default=max(begun))
+        line = _next_of(begun, line, name)
         return begun[line], f"{name}:{line}" if file else str(line)
 
     def set_breakpoint(self, place: str, condition: str = "") -> str:
@@ -262,3 +263,11 @@ class Session:
 
     def close(self) -> None:
         self.execution.close()
+
+
+def _next_of(lines: Collection[int], line: int, where: str) -> int:
+    """The first of the lines that does not stand before one. Raises ExpressionError."""
+    found = min((known for known in lines if known >= line), default=None)
+    if found is None:
+        raise ExpressionError(f"line {line} stands after the last instruction of {where}, at line {max(lines)}")
+    return found

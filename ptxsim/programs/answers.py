@@ -39,6 +39,7 @@ class Answers:
     def __init__(self, wanted: Wanted, say: Callable[[str], None]):
         self.wanted, self.say = wanted, say
         self.told = dict.fromkeys(wanted.why, 0)
+        self._refused = set[str]()  # what has been said of elements that arrays do not have
         self.are_compared = False  # the program's comparisons are listened to (programs.comparisons)
         self._copies: deque[tuple[int, int, int]] = deque(
             maxlen=_MOST_COPIES
@@ -84,10 +85,11 @@ class Answers:
                 continue
             try:
                 found = launch.lineage_of(parse_question(text))
-            except IndexError as error:
-                self.say(f"--why {text}: {error}")
-                self.told[text] += 1
-                answered.append(text)
+            except IndexError as error:  # another launch may have the element
+                refusal = f"--why {text}: {error}"
+                if refusal not in self._refused:
+                    self.say(refusal)
+                self._refused.add(refusal)
                 continue
             if found is None or not found.stored.any():
                 continue

@@ -67,11 +67,18 @@ def summary(records: list[Record], unfinished: Sequence[str] = ()) -> str:
     return "\n".join(lines)
 
 
+def unanswered(records: list[Record], why: Sequence[str]) -> list[str]:
+    """The questions that no launch has answered."""
+    answered = {text for record in records for text in record.get("answered", ())}
+    return [text for text in why if text not in answered]
+
+
 def remarks(records: list[Record], why: Sequence[str]) -> list[str]:
     """What else there is to say: questions that no launch has answered, and how to find what is wrong where no rule is broken."""
-    answered = {text for record in records for text in record.get("answered", ())}
-    unanswered = [text for text in why if text not in answered]
-    found = [f"--why {text}: no launch has a parameter of that name whose array it stores to" for text in unanswered]
+    found = [
+        f"--why {text}: no launch has a parameter of that name whose array has such an element and is stored to"
+        for text in unanswered(records, why)
+    ]
     levels = {level for level, _ in finding_names(records)}
     if "note" in levels:
         found.append("notes, of what is no error, stand in --format json")

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from ptxsim.cuda.runtime import process
 from ptxsim.programs.wanted import Wanted
 from ptxsim.triton import operators, products, profilers, runtime_tensors, torch_answers
 from ptxsim.triton.fresh import FRESH
@@ -140,6 +141,8 @@ def _autocast(begin: Callable[..., None]) -> Callable[..., None]:
 def apply() -> None:
     """From now on "cuda" is the CPU in this process."""
     torch_answers.apply(parse_target(Wanted.from_environment().target or "sm_90"))
+    process.WHEN_STARTED.append(runtime_tensors.prepare)
+    torch.Tensor.data_ptr = runtime_tensors.data_ptr
     parse, default = torch._C._nn._parse_to, torch.set_default_device
     torch._C._nn._parse_to = lambda *args, **kwargs: parse(*map(_numbered, args), **kwargs)
     # Modes of torch's own come after this one.

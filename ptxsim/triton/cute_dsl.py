@@ -80,11 +80,11 @@ def _tensors() -> None:
     """Give CuTe DSL, and whoever asks for the address of a tensor, device memory that goes in and comes out with every launch."""
     import torch
 
-    from ptxsim.triton.runtime_tensors import storages as of_the_runtime
+    from ptxsim.triton import runtime_tensors
 
-    storages = of_the_runtime()
+    storages = runtime_tensors.storages()
     assert storages is not None
-    storages.install()
+    torch.Tensor.data_ptr = runtime_tensors.data_ptr
     before = torch.Tensor.__dlpack__
 
     def capsule(tensor: Any, *given: Any, **named: Any) -> Any:

@@ -19,7 +19,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ptxsim.diagnostic import Finding, PtxError
-from ptxsim.machine.memory import Allocation
+from ptxsim.machine.memory import Allocation, aligned
 from ptxsim.session.device import Device
 from ptxsim.session.foreign_arguments import dtype_of_torch
 from ptxsim.session.views import View
@@ -82,7 +82,7 @@ class Placed:
                 self.storages.need(host)
             self.places[host] = self.storages.place(host, storage.nbytes(), name)
             self.alive.append(storage)
-        return self.places[host].address + _DATA_PTR(value) - host if storage.nbytes() else 0
+        return self.places[host].address + DATA_PTR(value) - host if storage.nbytes() else 0
 
     def _pointed(self, address: Callable[[], int]) -> int:
         """What an object that is no tensor says of itself: where a tensor lies whose address it has asked for."""
@@ -101,7 +101,7 @@ class Placed:
         dtype = dtype_of_torch(value.dtype)
         if place is None or dtype is None:
             return None
-        address = place.address + _DATA_PTR(value) - place.host.ctypes.data
+        address = place.address + DATA_PTR(value) - place.host.ctypes.data
         return View(address, dtype, tuple(value.shape), tuple(value.stride()))
 
     def hosts(self) -> dict[int, tuple[int, int]]:
@@ -155,12 +155,12 @@ class Storages:
         self.are_staying = False  # the next launch may well take the same: a trial of the autotuner's is one of many
         self._stays: dict[tuple[int, int], Place] = {}  # of the last launch, by address in the host's memory and bytes
 
-    def place(self, host: int, size: int, name: str) -> Place:
-        """A copy of a storage in device memory."""
+    def place(self, host: int, size: int, name: str, at: int | None = None) -> Place:
+        """A copy of a storage in device memory, where its allocation begins if that is said."""
         slack = host % EVEN
-        place = self._stays.pop((host, size), None)
+        place = self._stays.pop((host, size), None) if at is None else None
         if place is None:
-            allocation = self.device.memory.allocate(name, size + slack)
+            allocation = self.device.memory.allocate(name, size + slack, at=at)
             place = Place(_memory(host, size), allocation, allocation.address + slack)
         place.allocation.name = name
         if not self._is_as_on_device(place):
@@ -224,10 +224,24 @@ class Storages:
         self.need(host)
         known = self.kept.get(host)
         if known is None or known[0].expired() or len(known[1].host) != size:
-            if known is not None:
-                self.device.memory.free(known[1].allocation)
-            self.kept[host] = StorageWeakRef(storage), self.place(host, size, "a tensor")
-        return self.kept[host][1].address + int(_DATA_PTR(tensor) - host)
+            everywhere = TOGETHER if self in TOGETHER else [self]
+            at = aligned(max(storages.device.memory.next for storages in everywhere), 512)  # free in all of them
+            for storages in everywhere:
+                storages._keep_at(StorageWeakRef(storage), host, size, at)
+        return self.kept[host][1].address + int(DATA_PTR(tensor) - host)
+
+    def _keep_at(self, storage: StorageWeakRef, host: int, size: int, at: int) -> None:
+        if (known := self.kept.pop(host, None)) is not None:
+            self.device.memory.free(known[1].allocation)
+        self.kept[host] = storage, self.place(host, size, "a tensor", at)
+
+    def join(self) -> None:
+        """Have what is kept at the addresses that it has for the others of this process, from now on (`TOGETHER`)."""
+        for storages in TOGETHER:
+            for host, (storage, place) in storages.kept.items():
+                if not storage.expired() and host not in self.kept:
+                    self._keep_at(storage, host, len(place.host), place.allocation.address)
+        TOGETHER.append(self)
 
     def refresh(self, tensor: torch.Tensor) -> None:
         """Let device memory hold what a tensor holds whose address the program has."""
@@ -244,18 +258,25 @@ class Storages:
             storage = storage_of(tensor)
             if caller.partition(".")[0] in LIBRARIES or storage is None or storage.device.type != "cpu":
                 with torch._C.DisableTorchFunction():
-                    return int(_DATA_PTR(tensor))
+                    return int(DATA_PTR(tensor))
             return self.keep(tensor)
 
         torch.Tensor.data_ptr = data_ptr
 
+        self.join()
+
         def undo() -> None:
             torch.Tensor.data_ptr = before
+            TOGETHER.remove(self)
 
         return undo
 
 
-_DATA_PTR: Callable[[Any], int] = torch._C.TensorBase.data_ptr
+# Those of this process: Triton's, the CUDA runtime's. An address that a program asks for is good for the launches of each.
+TOGETHER: list[Storages] = []
+
+
+DATA_PTR: Callable[[Any], int] = torch._C.TensorBase.data_ptr
 
 
 def _addresses(memory: np.ndarray, places: Iterable[tuple[int, int]]) -> np.ndarray:

@@ -172,6 +172,12 @@ def test_a_warp_that_the_launch_does_not_have():
     assert "there is no CTA 1 warp 0" in said and "CTA 0 warp 3\n" in said
 
 
+def test_lines_after_the_last_instruction():
+    said = talk(GEMM, "break 99999", "break", "until 99999")
+    assert "line 99999 stands after the last instruction of the kernel, at line 1" in said
+    assert "there are: none" in said and "has ended" not in said
+
+
 @pytest.mark.slow
 def test_no_command_ends_in_a_traceback():
     words = ["step x", "back", "back 5", "goto 0", "goto 99999999", "back", "print", "print %", "shared", "shared zzz", "shared 0 f16 9x9999999",
@@ -205,6 +211,8 @@ def test_places_are_lines_of_cuda_where_the_kernel_was_compiled_from_it(session)
     assert debugged.lines_of(f"ptx:{first}") == ([first], f"ptx:{first}")
     assert "no instruction is known to come from other.cu" in said("break other.cu:3")
     assert "is no line" in said("until here")
+    assert "line 99 stands after the last instruction of missing_barrier.cu, at line " in said("break 99")
+    assert not debugged.breakpoints
     debugged.close()
 
 

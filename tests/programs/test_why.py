@@ -207,11 +207,12 @@ def test_questions_that_have_no_answer(engine):
     body = "    mov.f32 %sum, 0f3F800000;\n" + STORE
     assert ask(body, "a[3]", "nothing[3]", engine=engine) == []
     assert ask(body, "out[64]", engine=engine) == ["--why out[64]: it has 64 elements"]
+    assert len(ask(body, "out[64]", engine=engine, launches=9)) == 1
     (said,) = ask(body, "out[1,1]", engine=engine)
     assert "give one number" in said
     assert len(ask(body, "out[1]", engine=engine, launches=9)) == 6
     assert remarks([{"answered": ["out[1]"], "findings": []}], ["out[1]", "x[1]"]) == [
-        "--why x[1]: no launch has a parameter of that name whose array it stores to"
+        "--why x[1]: no launch has a parameter of that name whose array has such an element and is stored to"
     ]
     assert "--why" in remarks([{"findings": []}], [])[0] and remarks([], []) == []
 

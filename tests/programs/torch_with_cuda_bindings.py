@@ -27,6 +27,34 @@ def square(x):
     ask(driver.cuLaunchKernel(kernel, 1, 1, 1, 128, 1, 1, 0, 0, given, 0))
 
 
+early = torch.arange(4, dtype=torch.float32, device="cuda")
+
+
+def square_at(x):
+    given = (x.data_ptr(), x.numel()), (ctypes.c_void_p, ctypes.c_int)
+    ask(driver.cuLaunchKernel(kernel, 1, 1, 1, 128, 1, 1, 0, 0, given, 0))
+
+
+square_at(early[2:])
+assert early.tolist() == [0, 1, 4, 9]
+# An address that Triton's kernels are given is good for others, whichever of the two asked first.
+import triton  # noqa: E402
+import triton.language as tl  # noqa: E402
+
+
+@triton.jit
+def negate(table, n, BLOCK: tl.constexpr):
+    x = tl.load(table).to(tl.pointer_type(tl.float32)) + tl.arange(0, BLOCK)
+    mask = tl.arange(0, BLOCK) < n
+    tl.store(x, -tl.load(x, mask), mask)
+
+
+for there in (early, torch.full((4,), 2.0, device="cuda")):
+    table = torch.tensor([there.data_ptr()], device="cuda")
+    negate[(1,)](table, 4, BLOCK=4)
+    ask(driver.cuMemAlloc(4096))
+    square_at(there)
+assert early.tolist() == [0, 1, 16, 81] and there.tolist() == [4] * 4
 whole = torch.arange(20, dtype=torch.float32, device="cuda")
 square(whole[10:])
 assert whole.tolist() == [*range(10), *(n * n for n in range(10, 20))]

@@ -68,6 +68,10 @@ class Arena:
         access, flags = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _FIXED
         self._map(first if at is None else at, length, access, flags, self._descriptor, first - ARENA)
 
+    def hide(self, address: int, size: int) -> None:
+        """The host does not reach pages of device memory, or not any more."""
+        self._map(address, aligned(size, mmap.PAGESIZE), _NO_ACCESS, _PRIVATE | _FIXED)
+
     def free(self, address: int, *kinds: str) -> None:
         """Give back what `allocate` gave. Raises CudaError for anything else."""
         if self.kinds.get(address) not in kinds:
@@ -75,8 +79,7 @@ class Arena:
         holder = self.memory.holder(address)
         assert holder is not None
         if self.kinds.pop(address) != "device":
-            length = aligned(holder.size, mmap.PAGESIZE)
-            self._map(address, length, _NO_ACCESS, _PRIVATE | _FIXED)
+            self.hide(address, holder.size)
         self.memory.free(holder)
 
     def adopt(self, pointer: int, size: int) -> bool:

@@ -159,6 +159,9 @@ static void bring_up(void) {
   if (state) ((void (*)(void *))dlsym(RTLD_DEFAULT, "PyEval_RestoreThread"))(state);
 }
 
+/* Whether the program has loaded code of CUDA's that has not called anything yet. */
+API int __cudaHasRegistered(void) { return __atomic_load_n(&registered.count, __ATOMIC_ACQUIRE) != 0; }
+
 /* ---- NVRTC ---- */
 
 #undef API

@@ -265,7 +265,9 @@ def _step(runtime: Runtime, parameters: int | None) -> Step:
     if kind in _BY_VALUE:
         return _BY_VALUE[kind](runtime, ctypes.c_void_p.from_address(at).value)
     if kind != Kind.EMPTY:
-        say(f"cudaGraphAddNode: nodes of type {kind} (conditional ones, semaphores) are not provided")
+        say(
+            f"cudaGraphAddNode: nodes of type {kind} (conditional ones, semaphores) are not modeled: the program gets cudaErrorNotSupported"
+        )
         raise CudaError(NOT_SUPPORTED)
     return empty(runtime)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from ptxsim.cuda.runtime.binaries import Binaries, path_at
@@ -14,6 +15,7 @@ from ptxsim.cuda.runtime.stubs import functions
 
 _LIVES: list[Any] = []  # what native code holds addresses of
 STARTED: dict[int, Runtime] = {}  # by the version of the library
+WHEN_STARTED: list[Callable[[Runtime], None]] = []  # of a Python program: what has to do with its memory
 
 
 class Output:
@@ -40,6 +42,8 @@ def start(collector: Collector, table: int, registered: int, version: int, is_py
     STARTED[version] = runtime = Runtime(version, Binaries(registered), collector)
     if is_python:
         atexit.register(lambda: collector.finish(runtime.remarks))
+        for prepare in WHEN_STARTED:
+            prepare(runtime)
     else:
         sys.stdout = output = Output()
         runtime.repeats = Repeats(lambda: runtime.arena.memory, lambda: output.writes)

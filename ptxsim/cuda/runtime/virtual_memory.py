@@ -1,7 +1,7 @@
 """Addresses that a program reserves and maps memory to. CUDA Driver API, "Virtual Memory Management".
 
-Kernels and copies reach what is mapped and has been made accessible (`cuMemSetAccess`); mappings beside each other are one piece.
-Memory is mapped at one place at a time. What it holds stays with its handle while it is mapped nowhere.
+Kernels and copies reach what is mapped and has been made accessible (`cuMemSetAccess`); mappings beside each other are one piece. The
+host reaches memory of its own that has been made accessible to it. Memory is mapped at one place at a time. What it holds stays with its handle while it is mapped nowhere.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ptxsim.cuda.runtime.state import INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMOR
 
 GRANULARITY = 2 << 20  # of sizes and addresses, as an H200 says it
 _PINNED, _DEVICE = 1, 1  # CUmemAllocationType, CUmemLocationType
+_HOSTS = (2, 3, 4)  # CUmemLocationType: the host, one of its nodes, the node of this thread
 _NONE, _READ, _READ_WRITE = 0, 1, 3  # CUmemAccess_flags
 
 
@@ -161,10 +162,10 @@ def create(runtime: Runtime, handle: Any, size: int, properties: int | None, fla
     wanted = Properties.from_buffer_copy(ctypes.string_at(properties, ctypes.sizeof(Properties)))
     if wanted.type != _PINNED:
         raise CudaError(INVALID_VALUE)
-    if wanted.location.type != _DEVICE:
-        say("cuMemCreate: memory of the host's is not provided")
-        raise CudaError(NOT_SUPPORTED)
-    runtime.check_device(wanted.location.id)
+    if wanted.location.type == _DEVICE:
+        runtime.check_device(wanted.location.id)
+    elif wanted.location.type not in _HOSTS:
+        raise CudaError(INVALID_VALUE)
     handle[0] = runtime.handle()
     _known(runtime).created[handle[0]] = Memory(size, wanted)
 
@@ -190,7 +191,9 @@ def map_memory(runtime: Runtime, pointer: int | None, size: int, offset: int, ha
     if any(mapping.address < address + size and address < mapping.end for mapping in known.mapped.values()):
         raise CudaError(INVALID_VALUE)
     if memory.is_mapped:
-        say("cuMemMap: memory that is mapped at two places at a time is not provided")
+        say(
+            "cuMemMap: memory that is mapped at two places at a time is not modeled: the program gets CUDA_ERROR_NOT_SUPPORTED"
+        )
         raise CudaError(NOT_SUPPORTED)
     memory.is_mapped = True
     known.mapped[address] = Mapping(address, memory)
@@ -207,6 +210,7 @@ def unmap(runtime: Runtime, pointer: int | None, size: int) -> None:
         memory = mapping.memory
         held = runtime.arena.memory.take_out(mapping.address, memory.size, "device memory")
         memory.held, memory.is_mapped = held if memory.references else None, False
+        runtime.arena.hide(mapping.address, memory.size)
         del known.mapped[mapping.address]
     _lay(runtime, known.reservation(pointer or 0, size))
 
@@ -224,6 +228,12 @@ def set_access(runtime: Runtime, pointer: int | None, size: int, wanted: int | N
             runtime.check_device(access.location.id)
             for mapping in found:
                 mapping.access = access.flags
+        elif any(mapping.memory.properties.location.type not in _HOSTS for mapping in found):
+            raise CudaError(INVALID_VALUE)
+        elif access.flags:
+            runtime.arena.share(pointer or 0, size)
+        else:
+            runtime.arena.hide(pointer or 0, size)
     _lay(runtime, known.reservation(pointer or 0, size))
 
 

@@ -145,11 +145,14 @@ def test_what_an_element_comes_from(tmp_path):
     subprocess.run([*build, str(ROOT / "samples/vadd.cu")], check=True, timeout=120)
     command = [sys.executable, "-m", "ptxsim", "exec", "--why", "out[700]", "--why", "x[0]", str(tmp_path / "vadd")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 2, done.stderr  # one of the questions has no answer
     assert "out[700] is 2100 after vadd, launch 0; it was 0 before" in done.stderr
     assert "stored at vadd.cu:6 by block (2,0,0) thread (188,0,0)" in done.stderr
     assert "depends on x[700], 1 of the 256 elements that the block loads at vadd.cu:6" in done.stderr
-    assert "--why x[0]: no launch has a parameter of that name whose array it stores to" in done.stderr
+    assert (
+        "--why x[0]: no launch has a parameter of that name whose array has such an element and is stored to"
+        in done.stderr
+    )
 
 
 def test_a_gemm_of_clusters_is_right_and_native(tmp_path):
@@ -266,6 +269,7 @@ def test_memory_that_a_program_maps(tmp_path):
     assert (
         "cuArray3DCreate_v2 is not provided (arrays, which textures and surfaces read, are not modeled)" in done.stderr
     )
+    assert "cuMemMap: memory that is mapped at two places at a time is not modeled" in done.stderr
     assert "read-only-write" in done.stderr
 
 

@@ -72,6 +72,23 @@ int main() {
   CUarray array;
   CUDA_ARRAY3D_DESCRIPTOR shape = {};
   if (p_cuArray3DCreate_v2(&array, &shape) != CUDA_ERROR_NOT_SUPPORTED) return 27;
+  // Memory of the host's, which both reach; memory at two places at a time, which is said not to be there.
+  CUmemGenericAllocationHandle hosts;
+  CUmemAllocationProp near = wanted;
+  near.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
+  CUmemAccessDesc both[] = {access, {near.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};
+  if (p_cuMemCreate(&hosts, piece, &near, 0) || p_cuMemMap(at + piece, piece, 0, hosts, 0)) return 30;
+  if (p_cuMemSetAccess(at + piece, piece, both, 2)) return 31;
+  unsigned *shared = (unsigned *)(at + piece);
+  shared[piece / 4 - 1] = 77;
+  CUdeviceptr there = at + piece;
+  void *hosts_own[] = {&there};
+  if (p_cuLaunchKernel(number, 2, 1, 1, 256, 1, 1, 0, nullptr, hosts_own, nullptr)) return 32;
+  if (shared[511] != 511 || shared[512] != 0 || shared[piece / 4 - 1] != 77) return 33;
+  if (p_cuMemcpyDtoH_v2(&value, at + 2 * piece - 4, 4) || value != 77) return 34;
+  if (p_cuMemMap(at + 2 * piece, piece, 0, hosts, 0) != CUDA_ERROR_NOT_SUPPORTED) return 35;
+  if (p_cuMemUnmap(at + piece, piece) || p_cuMemMap(at + 2 * piece, piece, 0, hosts, 0)) return 36;
+  if (p_cuMemSetAccess(at + 2 * piece, piece, both + 1, 1) || shared[piece / 2 - 1] != 77) return 37;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
   if (p_cuMemSetAccess(at, piece, &access, 1)) return 28;
   puts("done");
