@@ -15,6 +15,7 @@ from ptxsim.engine.access import read, write, zero
 from ptxsim.engine.analysis.forward_progress import impatience
 from ptxsim.engine.analysis.fragment_flow import can_mix
 from ptxsim.engine.analysis.liveness import product_slots
+from ptxsim.engine.analysis.product_hazards import copied_into
 from ptxsim.engine.program.call_paths import calls_of
 from ptxsim.engine.program.operation import Op, Program, sites_of
 from ptxsim.lanes import lanes_of, mask_word
@@ -58,7 +59,8 @@ class Interpreter:
         machine.strayed = np.full(sites_of(program), machine.checks == "none", np.uint8)
         machine.op_at = lambda site: program.ops[site]  # read when asked: a remembered program has no operations yet
         machine.can_mix = partial(can_mix, program)
-        machine.product_slots = product_slots(program)
+        machine.copied_into = copied_into(program)
+        machine.product_slots = product_slots(program).union(*machine.copied_into.values())
 
     def prepare(self, warp: Warp) -> None:
         """Give a new warp its registers."""

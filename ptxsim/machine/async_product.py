@@ -297,12 +297,18 @@ def _own(m: Port, warp: Warp, product: ProductRecord) -> None:
         warp.in_flight.update(dict.fromkeys(instruction_at(m.machine, product.site).owned, product.line))
 
 
+def _is_fenced(m: Port, fenced: dict[int, Register], slot: int) -> bool:
+    """Whether a register holds what it held at the fence, or a copy of what another one did."""
+    held = m.warp.registers[slot]
+    return any((held == fenced[one]).all() for one in (slot, *m.machine.copied_into.get(slot, ())))
+
+
 def _check_fence(m: Port, op: MmaAsync, keep: bool) -> None:
     fenced = m.warp.units.of(Fenced).registers
     used = [slot for slot in (*op.a, *(op.d if keep else ())) if slot is not None]
     if fenced is None:
         what = "no wgmma.fence comes before the first wgmma.mma_async"
-    elif any((m.warp.registers[slot] != fenced[slot]).any() for slot in used if slot not in m.warp.in_flight):
+    elif not all(_is_fenced(m, fenced, slot) for slot in used if slot not in m.warp.in_flight):
         what = "registers that this wgmma.mma_async uses were written after the last wgmma.fence"
     else:
         return

@@ -6,7 +6,7 @@ import functools
 import heapq
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -80,7 +80,9 @@ class Machine:
         self.replace_descriptor: Callable[[str, int], int] | None = None
         # Whether registers can bring a fragment to a use as another one; the argument: as an opaque one of wmma.
         self.can_mix: Callable[[bool], bool] | None = None
-        # Register slots of accumulators and of A that asynchronous products use; None: any.
+        # By register slot of an asynchronous product, those of which it may be a copy.
+        self.copied_into: Mapping[int, Collection[int]] = {}
+        # Register slots of accumulators and of A that asynchronous products use, and of which these may be copies; None: any.
         self.product_slots: Collection[int] | None = None
         # Computes products of a warpgroup natively, or says that it cannot. It is there only if no way through the program
         # breaks their rules, so that nothing needs to watch for breaches.

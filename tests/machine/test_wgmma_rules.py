@@ -74,6 +74,12 @@ CASES = {
     "an A register written after the fence": (
         FENCE + "mov.b32 %a2, 0x3c004000;\n" + mma(a=REGISTERS) + COMMIT + WAIT + STORE_D, ["missing-wgmma-fence"],
     ),
+    "a copy, after the fence, of what was written before it": (
+        "mov.b32 %n, 0x3c004000;\n" + FENCE + "mov.b32 %t, %n;\nmov.b32 %a2, %t;\n" + mma(a=REGISTERS) + COMMIT + WAIT + STORE_D, [],
+    ),
+    "a copy of what was written after the fence": (
+        FENCE + "add.u32 %n, %t, 77;\nmov.b32 %a2, %n;\n" + mma(a=REGISTERS) + COMMIT + WAIT + STORE_D, ["missing-wgmma-fence"],
+    ),
     "a wait that leaves the group": (FENCE + mma() + COMMIT + WAIT1 + STORE_D, ["missing-wait"]),
     "the first of two groups": (TWO_GROUPS + WAIT1 + STORE_D + WAIT, []),
     "the second of two groups": (TWO_GROUPS + WAIT1 + STORE_E + WAIT, ["register-in-flight"]),

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ptxsim.closure import closure
 from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.analysis.def_use import reads, slots_of, writes
 from ptxsim.engine.analysis.fragment_flow import types_match
-from ptxsim.engine.program.operand import Constant, Literal, Operand, Vector
+from ptxsim.engine.analysis.liveness import product_slots
+from ptxsim.engine.program.operand import Constant, Literal, Operand, Register, Vector
 from ptxsim.engine.program.operation import Op, Program, calls_functions, fact
 from ptxsim.isa.facts import Mechanism, Role
 
@@ -83,7 +85,11 @@ def _step(op: Op, state: State, slots: dict[int, set[int]]) -> bool:
         if flying and not flying.isdisjoint((*reads(op), *writes(op))):
             return False
         if state.written is not None:
-            state.written.update(writes(op))
+            source = copied(op)
+            if source is None or source in state.written:
+                state.written.update(writes(op))
+            else:
+                state.written.difference_update(writes(op))
         return True
     if op.guard is not None:
         return False
@@ -104,6 +110,28 @@ def _step(op: Op, state: State, slots: dict[int, set[int]]) -> bool:
                 return False
             state.ages = {site: age for site, age in state.ages.items() if age <= pending}
     return True
+
+
+def copied(op: Op) -> int | None:
+    """The register of which an operation makes a plain copy, in all lanes; None for any other."""
+    if not op.facts.copies or op.guard is not None or not isinstance(op.sources[0], Register):
+        return None
+    return op.sources[0].slot if isinstance(op.destinations[0], Register) else None
+
+
+@fact
+def copied_into(program: Program) -> dict[int, set[int]]:
+    """By a register of a product: those of which it may be a copy, or a copy of one. A fence that has ordered a value has ordered it in a
+    copy that comes later, too: where copies stand is the affair of compilers, whose registers the assembler chooses anew."""
+    sources: dict[int, set[int]] = {}
+    for op in program.ops:
+        if (source := copied(op)) is not None:
+            sources.setdefault(slots_of(op.destinations)[0], set()).add(source)
+    return {
+        slot: closure(sources[slot], lambda one: sources.get(one, ()))
+        for slot in product_slots(program)
+        if slot in sources
+    }
 
 
 def used(op: Op) -> set[int]:
