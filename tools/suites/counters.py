@@ -10,7 +10,7 @@ The profiler counts machine instructions, `run.banks` those of the PTX. Each cou
 
 `ld`, `st`, `atom` and `gmma` are wavefronts as the profiler counts them per instruction (sass__* counters): address patterns
 and nothing else. `wavefronts` and `conflicts` are recorded from the pipe of shared memory, through which more passes.
-Rules for that, measured one by one (tools/data/README.md), from numbers of the run: one wavefront for each warp that
+Rules for that, measured one by one (tools/data/tables.md), from numbers of the run: one wavefront for each warp that
 reads %tid.x, .y or .z; for each shfl; for each barrier a CTA comes to with accesses to memory before it; for each access
 all of whose lanes are predicated off; half a one for mbarrier.init; two for fence.proxy.async, four for each transpose of a
 wmma operand. Warps that come to a fence or barrier at the same time can share its wavefronts: where CTAs share an SM, up to
