@@ -107,9 +107,9 @@ def rows_inside(sources: np.ndarray, fields: Descriptor, shape: Shape) -> int:
 def is_of_other_direction(sources: np.ndarray, fields: Descriptor, shape: Shape) -> bool:
     """Whether a K-major operand is one step of a tile that lies the other way: taken so, units come from even distances, those of a line side by
     side; and it starts where no K-major one would, after lines of the same tile that are no whole number of operands."""
-    other = replace(shape, major="MN")
     if not fields.stride or fields.start < fields.stride:
         return False
+    other = _turned(shape)
     one, two = _units_of(fields, other)[0][:2, 0].tolist()
     if max(one, two) >= len(sources):
         return False
@@ -121,6 +121,11 @@ def is_of_other_direction(sources: np.ndarray, fields: Descriptor, shape: Shape)
         return False
     found = _came_from(sources, fields, other)
     return _is_even(found) and (found.shape[1] < 2 or int(found[0, 1] - found[0, 0]) == UNIT)
+
+
+@lru_cache(maxsize=64)
+def _turned(shape: Shape) -> Shape:
+    return replace(shape, major="MN")
 
 
 @lru_cache(maxsize=256)

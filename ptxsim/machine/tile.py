@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -121,7 +121,7 @@ def check_tile(m: Port, tile: Tile) -> None:
             found.append(name)
             m.report(name, message, **more)
 
-        check_descriptor(m.machine, tile, report)
+        check_descriptor(bounds_of(m.machine), tile, report)
         place = tile.span()[0], doubtful_start(tile)
         if not found:
             known[tile] = place
@@ -142,7 +142,26 @@ def doubtful_start(tile: Tile) -> str | None:
     return _start_problem(cast(Any, tile.format), tile.descriptor)
 
 
-def check_descriptor(machine: Machine, tile: Tile, report: Callable[..., None]) -> None:
+Bounds: TypeAlias = tuple[int, int, tuple[tuple[str, tuple[int, int]], ...]]
+
+
+def bounds_of(machine: Machine) -> Bounds:
+    """Where the shared memory of a CTA begins and ends, and its variables: their names, addresses and bytes."""
+    return machine.shared_start, machine.shared_bytes, tuple(machine.shared_variables.items())
+
+
+@lru_cache(maxsize=1024)
+def is_right(tile: Tile, bounds: Bounds) -> bool:
+    """Whether check_descriptor finds nothing."""
+    found: list[str] = []
+    try:
+        check_descriptor(bounds, tile, lambda name, *_, **__: found.append(name))
+    except Fault:
+        return False
+    return not found
+
+
+def check_descriptor(bounds: Bounds, tile: Tile, report: Callable[..., None]) -> None:
     """The part of it that is the same whenever the tile is read; `report` as machine.port.Port has it."""
     fields, problems = tile.fields, _field_problems(cast(Any, tile.format), tile.descriptor)
     if fields.swizzle not in fields.swizzles:
@@ -151,7 +170,7 @@ def check_descriptor(machine: Machine, tile: Tile, report: Callable[..., None]) 
         # The GPU reads on as the address arithmetic says, which is rarely meant.
         report(problem, text, help=FIELDS, level="warning")
     low, high = tile.span()
-    start, end = machine.shared_start, machine.shared_bytes
+    start, end, variables = bounds[0], bounds[1], dict(bounds[2])
     if low < start or high > end:
         addresses = tile.addresses()
         at = addresses >= end if high > end else addresses < start
@@ -162,9 +181,9 @@ def check_descriptor(machine: Machine, tile: Tile, report: Callable[..., None]) 
             f"outside of the CTA's shared memory, {start:#x}..{end:#x}",
             help=f"start and offsets are stored in units of 16 bytes; see `ptxsim desc {tile.descriptor:#018x}`",
         )
-    name = past_variable(tile, machine.shared_variables)
+    name = past_variable(tile, variables)
     if name is not None:
-        first, size = machine.shared_variables[name]
+        first, size = variables[name]
         report(
             "descriptor-past-tile",
             f"the descriptor {tile.descriptor:#018x} starts in {name} ({first:#x}..{first + size:#x}) and reads up "

@@ -14,9 +14,8 @@ from ptxsim.engine.compiled.tensor.tiles import Offsets, pieces
 from ptxsim.engine.compiled.tensor.warpgroup_product import Form
 from ptxsim.engine.program.operation import Program, fact
 from ptxsim.layout.swizzle import SWIZZLE_BITS
-from ptxsim.machine.fault import Fault
 from ptxsim.machine.records import aligned
-from ptxsim.machine.tile import check_descriptor, doubtful_start
+from ptxsim.machine.tile import bounds_of, doubtful_start, is_right
 from ptxsim.machine.warpgroup import WARPS, ProductRecord, WarpgroupRecord
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ class NativeProducts:
     """Products on the registers of an engine's warps. Called, it computes one; False, with nothing done, if it cannot."""
 
     def __init__(self, native: NativeContext):
-        self.native = native
+        self.native, self._bounds = native, bounds_of(native.machine)
         self._forms: dict[int, Form] = {}
         self._functions: dict[int, tuple[Callable[..., None], Offsets] | None] = {}
         self._scratch, self._tiles = aligned(SCRATCH), (KnownTile * TILES)()
@@ -51,9 +50,7 @@ class NativeProducts:
     def _find_tile(self, place: int, site: int, descriptor: int) -> int:
         """Called from native code: the address of a tile's pieces, 0 where the slow path reports a fault."""
         machine, tile = self.native.machine, self.form(site).tile("AB"[place % 2], descriptor)
-        try:
-            check_descriptor(machine, tile, _refuse)
-        except Fault:
+        if not is_right(tile, self._bounds):
             return 0
         known = self._tiles[place]
         if machine.checks != "none":
@@ -107,7 +104,3 @@ def _means_something(form: Form, product: ProductRecord) -> bool:
         return True
     metadata = np.array(product.metadata, np.uint32).reshape(WARPS, -1)
     return not any(storage.problems(words, form.immediate("f"), False) for words in metadata)
-
-
-def _refuse(*_words: object, **_more: object) -> None:
-    raise Fault("descriptor-invalid", "the interpreter says what is wrong")
