@@ -265,6 +265,27 @@ def _is_past(warp: Warp, other: Split, split: Split, program: Program) -> bool:
     return works and bool(reached(program, at) >> block & 1) and not reached(program, block) >> at & 1
 
 
+def ahead(warp: Warp, program: Program) -> np.ndarray | None:
+    """Of a warp in which lanes wait for others, by block, whether those may be there and still come, so that nothing changes for who waits;
+    None where they are elsewhere, or that cannot be said by block."""
+    waiting = [split for split in warp.splits if split.wait == IN_PYTHON]
+    if any(split.call for split in warp.splits) or not all(isinstance(wait, Converge) for wait in warp.waits.values()):
+        return None
+    found = _ahead(program, frozenset(split.block for split in waiting))
+    return found if all(found[split.block] for split in warp.splits if split.wait != IN_PYTHON) else None
+
+
+@fact
+def _ahead(program: Program, places: frozenset[int]) -> np.ndarray:
+    """The blocks that lead to all of some others, are none of them, and end no lanes, int64."""
+    leads = [
+        all(block not in places and reached(program, block) >> at & 1 for at in places)
+        for block in range(len(program.blocks))
+    ]
+    ends = [any(op.control is not None and op.control.leaves for op in ops) for ops in program.blocks]
+    return np.array(leads, np.int64) & ~np.array(ends, bool)
+
+
 def _repeats(outer: Iterable[tuple[int, int]], program: Program) -> bool:
     """Whether a thread may come again to the function that it is in, by a loop around one of the calls that have led there."""
     return any(reached(program, block) >> block & 1 for _, block in outer)

@@ -194,6 +194,12 @@ def go_on(machine: Machine, cta: Cta) -> None:
             group.schedule(product)
 
 
+def in_flight(cta: Cta) -> list[ProductRecord]:
+    """The products of a CTA that have started and are not computed."""
+    groups = cta.__dict__.get("warpgroups", ())
+    return [group.ring[number % RING] for group in groups for number in range(group.completed, group.issued)]
+
+
 def fence(m: Port) -> None:
     """wgmma.fence: registers written so far may be used by the products that follow."""
     if m.machine.native_product is not None:

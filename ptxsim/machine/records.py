@@ -129,6 +129,8 @@ class WarpRecord(Record):
     # The mbarrier that each lane waits for (address of its record), and its phase.
     watched: Annotated[MutableSequence[int], I64, LANES]
     watched_in: Annotated[MutableSequence[int], I32, LANES]
+    # Where lanes wait for others, as Python knows: by block, whether these may still come when they are there (address). 0: Python looks.
+    ahead: I64
 
 
 @record

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxsim.engine.analysis.forward_progress import PLAIN, STRONG, impatience
+from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.session.module import Module
 from ptxsim.session.ptxfile.file import Options, run_file
 from tests.engine.programs import Poller, compare, same_events
@@ -215,3 +216,62 @@ def test_the_order_of_effects_is_the_same(seed):
 def test_the_order_of_effects_of_a_lock_is_the_same():
     lock = "again:\n atom.global.cas.b32 %r9, [%d0], 0, 1;\n setp.eq.u32 %p0, %r9, 0;\n @%p0 bra again;\n"
     assert same_events(statements(lock))
+
+
+# Lanes of the first warp work turn by turn with the second one; those after `last` wait for them.
+BESIDE = """
+    mov.u32 %r5, tile; add.u32 %r6, %r5, 8; @!%p0 bra READY;
+    mbarrier.init.shared.b64 [%r5], 1; mbarrier.init.shared.b64 [%r6], {last} + 1;
+READY:
+    bar.sync 0; mov.u32 %r2, 0; setp.ge.u32 %p1, %r1, 32; @%p1 bra SECOND;
+    setp.gt.u32 %p1, %r1, {last}; {others} @%p1 bra MEET;
+WORK:
+    and.b32 %r8, %r2, 1;
+LOOK: mbarrier.try_wait.parity.shared.b64 %p2, [%r5], %r8; @!%p2 bra LOOK;
+    mbarrier.arrive.shared.b64 %d3, [%r6]; {work}
+    add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, {turns}; @%p2 bra WORK; {then}
+MEET:
+    bar.warp.sync -1; mad.lo.u32 %r9, %r2, 3, %r1; st.global.u32 [%d1], %r9; setp.lt.u32 %p3, %r1, 99; @%p3 bra DONE;
+PAST:
+    st.global.u32 [%d1], %r2; bra DONE;
+SECOND:
+    setp.ne.u32 %p1, %r1, 32; @%p1 bra DONE;
+TURN:
+    mbarrier.arrive.shared.b64 %d3, [%r5]; and.b32 %r8, %r2, 1;
+ASK: mbarrier.try_wait.parity.shared.b64 %p2, [%r6], %r8; @!%p2 bra ASK;
+    add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, {turns}; @%p2 bra TURN;
+DONE:
+"""
+ON_THE_WAY = {
+    "one lane": {},
+    "two": {"last": 1},
+    "two that part": {"last": 1, "work": "and.b32 %r9, %r2, 1; setp.eq.u32 %p3, %r9, %r1; @%p3 bra ODD; st.global.u32 [%d1+8], %r2; ODD:"},
+    "one of two that ends": {"last": 1, "then": "@%p0 exit;"},
+    "one that ends in a block of its own": {"then": "setp.ne.u32 %p3, %r2, 0; @!%p3 bra MEET; ret;"},
+    "one that goes around": {"then": "bra PAST;"},
+    "some that wait for fewer": {
+        "others": "setp.gt.u32 %p3, %r1, 7; @%p3 bra MEET; @%p1 bra FEW;", "then": "FEW: bar.warp.sync 0xff;",
+    },
+}  # fmt: skip
+
+
+def beside(last=0, turns=30, others="", work="", then="") -> str:
+    return BESIDE.format(last=last, turns=turns, others=others, work=work, then=then)
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ON_THE_WAY)
+def test_lanes_on_their_way_to_those_that_wait_do_the_same_natively(name, seed):
+    def outcome(engine: str) -> tuple:
+        data, result = run(beside(**ON_THE_WAY[name]), engine, 64, seed=seed)
+        return data, facts(result), names(result.findings)
+
+    assert same_on_both(outcome)[-1] == (["member-mask"] if "around" in name else [])
+
+
+@pytest.mark.parametrize("name", ["one lane", "two that part"])
+def test_they_stay_in_native_code(name, monkeypatch):
+    entered, enter = [], NativeContext.enter
+    monkeypatch.setattr(NativeContext, "enter", lambda *given: entered.append(given) or enter(*given))
+    run(beside(**ON_THE_WAY[name], turns=1000), "compiled", 64, checks="none")
+    assert 0 < len(entered) < 100

@@ -172,6 +172,10 @@ PROGRAMS = {
     "python takes over two groups and a loose one": (
         FENCE + product("d") + COMMIT + product("e") + COMMIT + product("e") + SERVICE + wait(1) + COMMIT + wait(0)
     ),
+    "python gives products under way back": (
+        FENCE + product("d") + COMMIT + SERVICE + product("e") + COMMIT + LOOP.format(i=1, rounds=60) + wait(1) + product("d") + COMMIT
+        + WRITE + wait(0)
+    ),
     "python takes over while warps gather": (
         FENCE + "setp.ne.u32 q, t8, 2; @q bra OVER;\n" + SERVICE + "OVER:\n" + product("d") + COMMIT + wait(0)
     ),

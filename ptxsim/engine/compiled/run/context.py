@@ -42,6 +42,7 @@ from ptxsim.machine.event import EventStream, Wanted
 from ptxsim.machine.memory import ARENA
 from ptxsim.machine.records import aligned
 from ptxsim.machine.state import Machine
+from ptxsim.machine.warpgroup import ProductRecord
 
 if TYPE_CHECKING:
     from ptxsim.machine.copies.bulk import Bulk
@@ -103,6 +104,9 @@ class NativeContext:
         self.has_waited = False  # one has been
         self.whole = test is None  # whether code is made of all blocks at once
         self._has_failed = False  # the test
+        self.prepares: Callable[[ProductRecord], bool] = lambda product: (
+            False
+        )  # native code for a product that Python has started
         self.callbacks = Callbacks()
         self._bulk: Bulk | None = None
         self._listening, self._consumers = list[int](), np.zeros(0, CONSUMER)  # observers that take batches natively

@@ -22,6 +22,7 @@ from ptxsim.engine.compiled.run.cluster_memory import ClusterMemory
 from ptxsim.engine.compiled.run.context import NativeContext, lasting
 from ptxsim.engine.compiled.runtime.clusters import ASKED, begin, point_at
 from ptxsim.engine.compiled.runtime.scheduler import LEFT
+from ptxsim.engine.convergence import ahead
 from ptxsim.engine.grid import SPIN
 from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.livelock import state_of
@@ -35,6 +36,7 @@ from ptxsim.machine.fault import Fault
 from ptxsim.machine.records import IN_PYTHON, WarpRecord
 from ptxsim.machine.state import Machine
 from ptxsim.machine.tensor_memory import cells as tensor_memory
+from ptxsim.machine.warpgroup import ProductRecord
 
 Template: TypeAlias = tuple[np.ndarray, list[np.ndarray | None]]  # memory of warps, and the copies that it points to
 KEPT = 16  # of a program
@@ -337,31 +339,46 @@ class NativeCluster(ClusterMemory):
         turns = self._objects()
         outcome = turns.run(1, launch, rest)
         if outcome != Outcome.ENDED and self._may_go_back():
-            self.clusters.is_left = self.clusters.flying = 0
+            self.clusters.is_left, self.clusters.flying = 0, len(self._products())
+            for warp in turns.warps:
+                blocks = None if warp.stays or not warp.waits else ahead(warp, self.native.program)
+                warp.record.ahead = 0 if blocks is None else blocks.ctypes.data
             for cta, groups in zip(self.ctas, self.warpgroups):
                 cta.warpgroups = groups[0].address
         return outcome
 
     def _may_go_back(self) -> bool:
-        """Whether native code knows of all that warps wait for, or that lanes wait only for others that stay where they spin, and no
-        product is in flight."""
-        turns = self._objects()
-        if self.native.puts_off or any((warp.waits and not warp.stays) or warp.in_flight for warp in turns.warps):
+        """Whether native code knows of all that warps wait for, or that lanes wait only for others that stay where they spin, or are on
+        their way, and can compute the products in flight."""
+        turns, program = self._objects(), self.native.program
+        if self.native.puts_off or any(warp.in_flight for warp in turns.warps):
             return False
-        if any(cta.is_multiplying for cta in turns.cluster.ctas):
+        if any(warp.waits and not warp.stays and ahead(warp, program) is None for warp in turns.warps):
+            return False
+        if not all(map(self.native.prepares, self._products())):
             return False
         splits = (split for warp in turns.warps for split in warp.splits if split.wait != IN_PYTHON)
         return all(split.op in (0, len(self.native.program.blocks[split.block])) for split in splits)
+
+    def _products(self) -> list[ProductRecord]:
+        """Those of warpgroups in flight."""
+        if not self.warpgroups:
+            return []
+        from ptxsim.machine.async_product import in_flight
+
+        return [product for cta in self._objects().cluster.ctas for product in in_flight(cta)]
 
     def _hand_over(self) -> Turns:
         """Python gives the turns from here on."""
         turns = self._objects()
         self.clusters.is_left = 1
+        for warp in turns.warps:
+            warp.record.ahead = 0
         if self.runner.room and any(warp.record.copies.open == self.runner.room for warp in turns.warps):
             self.runner.room *= 2
-        for cta in turns.cluster.ctas if self.warpgroups else ():
+        if self.warpgroups:
             from ptxsim.machine.async_product import go_on
-
+        for cta in turns.cluster.ctas if self.warpgroups else ():
             cta.record.warpgroups = 0
             go_on(self.machine, cta)
         self.runner.entered = None

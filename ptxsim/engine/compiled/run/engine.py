@@ -65,6 +65,7 @@ class CompiledEngine:
 
             # The context points into it, and the machine's may become another engine's.
             self._products = machine.native_product = NativeProducts(self.native)
+            self.native.prepares = lambda product: self._products.prepare(product) is not None
 
         if "tensor_product" in families(program):
             from ptxsim.engine.compiled.run.tensor_products import NativeTensorProducts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -66,15 +66,23 @@ class NativeProducts:
         found = self._pieces[place] = pieces(tile)
         return found.ctypes.data
 
-    def __call__(self, group: WarpgroupRecord, product: ProductRecord) -> bool:
+    def prepare(self, product: ProductRecord) -> Callable[..., None] | None:
+        """Let a product's record say what native code computes it, which is returned; None if none can."""
         form = self.form(product.site)
         if product.site not in self._functions:
             self._functions[product.site] = self._function(form)
         known = self._functions[product.site]
         if known is None or not _means_something(form, product):
-            return False
+            return None
         run, table = known
         product.table, product.steps = table.ctypes.data, form.steps
+        product.run = ctypes.cast(cast(Any, run), ctypes.c_void_p).value or 0
+        return run
+
+    def __call__(self, group: WarpgroupRecord, product: ProductRecord) -> bool:
+        form, run = self.form(product.site), self.prepare(product)
+        if run is None:
+            return False
         tiles = [None if form.from_registers else form.tile("A", product.a), form.tile("B", product.b)]
         found = [None if tile is None else pieces(tile).ctypes.data for tile in tiles]
         run(self.native.record.address, group.address, product.address, *found)

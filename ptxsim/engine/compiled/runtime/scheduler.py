@@ -182,7 +182,7 @@ def turn(context: Context, warp: WarpRecord) -> I32:
     """Up to warp.left blocks of a warp: MOVED if anything was executed, or RESTED, or LEFT."""
     cta = view(context.cta, CtaRecord, 1)[0]
     all_turns = warp.left
-    alone = spins_alone(warp) if warp.splits > 1 else NONE
+    alone = spins_alone(warp) if warp.splits > 1 and warp.ahead == 0 else NONE
     if alone != NONE:
         warp.chosen = alone
         status = stay(context, warp)
@@ -202,6 +202,9 @@ def turn(context: Context, warp: WarpRecord) -> I32:
                     at_barrier(context, warp, split.site, Event.LEAVE, split.mask, number, phase)
                 elif number == CLUSTER:
                     at_barrier(context, warp, split.site, Event.LEAVE, split.lanes, CLUSTER_BARRIER, phase)
+        if warp.ahead != 0 and not may_come(warp):
+            context.site = abi.WATCHED
+            return LEFT
         s = choose(warp, view(context.impatience, np.int64, UNKNOWN))
         if s == NONE:
             return MOVED if warp.left < all_turns else RESTED
@@ -209,6 +212,16 @@ def turn(context: Context, warp: WarpRecord) -> I32:
         if execute(context, warp) == LEFT:
             return LEFT
     return MOVED
+
+
+def may_come(warp: WarpRecord) -> bool:
+    """Whether all splits that run stand where their lanes may still come to those that wait for them, and do not end."""
+    blocks = view(warp.ahead, np.int64, UNKNOWN)
+    strays = 0
+    for s in range(warp.splits):
+        if warp.split[s].wait == RUNS and blocks[warp.split[s].block] == 0:
+            strays += 1
+    return strays == 0
 
 
 def spins_alone(warp: WarpRecord) -> int:
