@@ -283,7 +283,8 @@ def _ahead(program: Program, places: frozenset[int]) -> np.ndarray:
         for block in range(len(program.blocks))
     ]
     ends = [any(op.control is not None and op.control.leaves for op in ops) for ops in program.blocks]
-    return np.array(leads, np.int64) & ~np.array(ends, bool)
+    found: np.ndarray = np.array(leads, np.int64) & ~np.array(ends, bool)
+    return found
 
 
 def _repeats(outer: Iterable[tuple[int, int]], program: Program) -> bool:
