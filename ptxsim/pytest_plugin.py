@@ -104,7 +104,8 @@ class Ptx:
     def _place(self, path: str | Path) -> Path:
         found = [place for place in (Path(path), self._request.path.parent / path) if place.exists()]
         if not found:
-            raise FileNotFoundError(f"no file {path}, neither in {Path.cwd()} nor in {self._request.path.parent}")
+            where = " or ".join(map(str, dict.fromkeys((Path.cwd(), self._request.path.parent))))
+            raise FileNotFoundError(f"there is no file {path} in {where}")
         return found[0]
 
     def text(self, text: str) -> Any:

@@ -148,7 +148,7 @@ def test_failures_show_the_test_and_not_ptxsim(folder):
     )
     result = folder.runpytest(*PLUGIN, "test_failures_show_the_test_and_not_ptxsim.py")
     result.assert_outcomes(failed=12)
-    result.stdout.fnmatch_lines(["*no file nowhere.ptx, neither in *", "*a launch has no 'blok': did you mean block?*"])
+    result.stdout.fnmatch_lines(["*there is no file nowhere.ptx in *", "*a launch has no 'blok': did you mean block?*"])
     result.stdout.no_re_match_line(r".*(pathlib|inspect)\.py:\d+: .*")
     result.stdout.no_re_match_line(r".*ptxsim/.*\.py:\d+: .*")
     whole = folder.runpytest(*PLUGIN, "--full-trace", "-k", "test_snippet")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ from ptxsim.cli.options import Count, Pattern, Size, TargetName
 
 if TYPE_CHECKING:
     from ptxsim.programs.start import Command
+
+PATIENCE = 10  # seconds that a program has to end after Ctrl-C, before it is told once more
 
 
 @click.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -108,7 +111,7 @@ def _execute(found: Command, to_error: bool) -> int:
         try:
             code = program.wait()
         except KeyboardInterrupt:
-            program.kill()
+            _end(program)
             return INTERRUPTED
         finally:
             signal.signal(signal.SIGTERM, before)
@@ -116,3 +119,15 @@ def _execute(found: Command, to_error: bool) -> int:
         return code
     click.echo(f"ptxsim: the program was ended by {signal.Signals(-code).name}", err=True)
     return 128 - code
+
+
+def _end(program: subprocess.Popen[bytes]) -> None:
+    """Let a program end that Ctrl-C has reached, too: what it does then is its own affair. Another Ctrl-C, or too long a time, ends it."""
+    try:
+        for end in (program.terminate, program.kill):
+            with suppress(subprocess.TimeoutExpired):
+                program.wait(PATIENCE)
+                return
+            end()
+    except KeyboardInterrupt:
+        program.kill()

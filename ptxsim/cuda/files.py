@@ -36,7 +36,8 @@ def read_file(
     try:
         texts = ptx_of(data, parse_target(target).number if target else None)
     except PtxError as error:
-        raise error.of(Source("", str(path), path)) from None
+        named = (replace(finding, message=f"{path}: {finding.message}") for finding in error.findings)
+        raise PtxError(named).of(Source("", str(path), path)) from None
     sources = [
         Source(text, f"{path}:{number}.ptx" if len(texts) > 1 else f"{path}.ptx", path)
         for number, text in enumerate(texts)

@@ -82,7 +82,10 @@ class PtxServer:
         open = self.server.workspace.get_text_document(uri)
         known = self.documents.get(uri)
         if known is None or known.version != open.version or open.version is None:
-            text = open.source.replace("\r\n", "\n")
+            try:
+                text = open.source.replace("\r\n", "\n")
+            except OSError:  # asked after it was closed, and it lies nowhere
+                text = ""
             if known is None or known.text != text:
                 known = Document(text, to_fs_path(uri) or uri)
             known.version = open.version

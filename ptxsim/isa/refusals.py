@@ -166,12 +166,16 @@ def _name_likeness(left: Iterable[str], form: Form) -> float:
 @lru_cache(maxsize=65536)
 def _similarity(word: str, other: str) -> float:
     """0..1; words that differ in their numbers alone (x3 and x4, shapes) are the more alike the nearer those are."""
-    if re.sub(r"\d+", "0", word) == re.sub(r"\d+", "0", other) and any(c.isdigit() for c in word):
-        pairs = zip(map(int, re.findall(r"\d+", word)), map(int, re.findall(r"\d+", other)))
-        return 0.7 + 0.3 / (1 + sum(abs(a - b) for a, b in pairs))
     from difflib import SequenceMatcher
 
-    return SequenceMatcher(None, word, other).ratio()
+    likeness = SequenceMatcher(None, word, other).ratio()
+    if re.sub(r"\d+", "0", word) == re.sub(r"\d+", "0", other) and any(c.isdigit() for c in word):
+        pairs = zip(map(int, re.findall(r"\d+", word)), map(int, re.findall(r"\d+", other)))
+        nearness = 0.7 + 0.3 / (1 + sum(abs(a - b) for a, b in pairs))
+        return (
+            max(nearness, likeness) if other.startswith(word) else nearness
+        )  # u3, of u32, is one that is not finished
+    return likeness
 
 
 def _alternatives(words: Iterable[str]) -> str:

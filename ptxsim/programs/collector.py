@@ -111,11 +111,16 @@ class Collector:
             self._running = os.open(
                 Path(self.wanted.results) / f"{os.getpid()}{RUNNING}", os.O_CREAT | os.O_WRONLY, 0o600
             )
+        os.ftruncate(self._running, 0)
         os.pwrite(self._running, doing.encode(), 0)
         try:
             yield
-        finally:
+        except KeyboardInterrupt:  # it has not been done
+            raise
+        except BaseException:
             os.ftruncate(self._running, 0)
+            raise
+        os.ftruncate(self._running, 0)
 
     def copied(self, host: int, device: int, size: int) -> None:
         """Bytes of device memory have been copied to the host's."""

@@ -22,6 +22,7 @@ def integer(value: int, unsigned: bool) -> Integer:
 
 
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|[0-9]+)(U?)\Z", re.ASCII)
+_MOST_DIGITS = 2 + 64  # 0b and so many binary ones
 _FLOAT = re.compile(r"0[fF][0-9a-fA-F]{8}\Z|0[dD][0-9a-fA-F]{16}\Z|(?:[0-9]+\.[0-9]*|\.?[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 
 
@@ -31,6 +32,8 @@ def read_integer(text: str) -> Integer:
     if match is None:
         raise ValueError(f"`{text}` is no integer")
     digits, suffix = match.groups()
+    if len(digits.lstrip("0")) > _MOST_DIGITS:
+        raise ValueError(f"a literal of {len(digits)} digits does not fit in 64 bits")
     if digits[0] == "0" and digits.isdigit():
         if set(digits) & {"8", "9"}:
             raise ValueError(f"`{text}` starts with 0, so it is octal, and has a digit above 7")

@@ -61,9 +61,11 @@ def use_driver() -> None:
 
 
 def drop_frames(error: BaseException, trace: TracebackType | None) -> None:
-    """Of an error of a launch, drop the frames of Triton and ptxsim that the program's own line leads to."""
+    """Of an error of a launch, or of Ctrl-C in it, drop the frames of Triton and ptxsim that the program's own line leads to."""
     runs, diagnostic = sys.modules.get("ptxsim.session.run"), sys.modules.get("ptxsim.diagnostic")
-    if runs is None or diagnostic is None or not isinstance(error, runs.KernelError | diagnostic.PtxError):
+    if runs is None or diagnostic is None:
+        return
+    if not isinstance(error, KeyboardInterrupt | runs.KernelError | diagnostic.PtxError):
         return
     last = trace
     while trace is not None:

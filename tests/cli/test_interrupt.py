@@ -73,6 +73,22 @@ def test_ctrl_c_while_modules_are_loaded(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="SIGINT to another process")
+def test_a_program_is_left_to_end_after_ctrl_c(tmp_path):
+    file = tmp_path / "program.py"
+    body = "try:\n    print('begun', flush=True)\n    time.sleep(100)\nexcept KeyboardInterrupt:\n    time.sleep(1)\n    print('saved')\n"
+    file.write_text("import time\n" + body)
+    command = [sys.executable, "-m", "ptxsim", "exec", str(file)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=_hear_interrupts
+    ) as running:  # fmt: skip
+        assert running.stdout.readline() == "begun\n"
+        os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+        out, told = running.communicate(timeout=60)
+    assert (running.returncode, out, told) == (130, "saved\n", "no launch came to ptxsim\n")
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGTERM to another process")
 def test_a_program_that_is_ended_from_outside_has_a_summary(tmp_path):
     file = tmp_path / "program.py"

@@ -79,6 +79,15 @@ def test_an_unrolled_loop_is_one_place():
 
 
 @COMPILES
+def test_a_file_of_templates_alone(tmp_path, capsys):
+    file = tmp_path / "templates.cu"
+    file.write_text("template <class T> __global__ void k(T*) {}\n")
+    assert main(["run", str(file)]) == 2
+    said = capsys.readouterr()
+    assert "no __global__ function that becomes a kernel" in said.out + said.err
+
+
+@COMPILES
 def test_a_file_with_host_code_is_compiled_once(tmp_path, monkeypatch):
     monkeypatch.setenv("PTXSIM_CACHE_DIR", str(tmp_path / "cache"))
     file, header = tmp_path / "hello.cu", tmp_path / "two.h"

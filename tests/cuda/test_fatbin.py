@@ -7,6 +7,7 @@ import pytest
 
 from ptxsim.cuda import fatbin
 from ptxsim.cuda.fatbin import MAGIC, images, ptx_of
+from ptxsim.cuda.files import read_file
 from ptxsim.diagnostic import PtxError
 
 DATA = Path(__file__).parent / "data"
@@ -77,6 +78,13 @@ def test_fat_binaries_anywhere_in_a_file():
 def test_files_without_ptx_that_fits(data, words):
     with pytest.raises(PtxError, match=words):
         ptx_of(data, 80)
+
+
+def test_a_file_without_code_is_named(tmp_path):
+    file = tmp_path / "program"
+    file.write_bytes(b"\x7fELF" + bytes(60))
+    with pytest.raises(PtxError, match="program: it holds no CUDA code"):
+        read_file(file)
 
 
 def test_a_package_that_is_missing(monkeypatch):

@@ -72,6 +72,9 @@ def test_a_session_of_edits():
         client.change(URI, (0, 0), (10_000, 0), "// 😀é\n" + TEXT, 20)
         (note, *_) = await client.diagnostics(URI, lambda found: any("ASCII" in one.message for one in found))
         assert note.range.start.character == 3
+        # A question that comes after the file was closed, and is written nowhere.
+        nowhere = "file:///nowhere.ptx"
+        assert await lsp.text_document_hover_async(types.HoverParams(**client.at(nowhere, 0, 1))) is None
 
     session(steps)
 

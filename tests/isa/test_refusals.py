@@ -88,6 +88,7 @@ TEXTS = {
     ),
     "ld.globl.f32 %f1, [%rd1];": ("illegal-form", "no .globl for ld", "did you mean ld.global.f32?"),
     "st.const.f32 [%rd1], %f1;": ("illegal-form", "no .const for st", "did you mean st.f32?"),
+    "add.u3 %r1, %r2, %r3;": ("illegal-form", "no .u3 for add", "did you mean add.u32?"),
     "add.s33 %r1, %r2, %r3;": ("illegal-form", "no .s33 for add", "did you mean add.s32?"),
     "add.rn.s32 %r1, %r2, %r3;": (
         "illegal-form",

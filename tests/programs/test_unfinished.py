@@ -1,6 +1,7 @@
 """Which launch a program was ended in."""
 
 import numpy as np
+import pytest
 
 from ptxsim.programs import records
 from ptxsim.programs.collector import Collector
@@ -24,6 +25,14 @@ def test_the_launch_that_runs_is_known_until_it_ends(tmp_path, monkeypatch):
         collector.launch(kernel, arguments, LaunchOptions(grid=1, block=64))
     assert seen == [[f"{kernel.name}, launch 0"], [f"{kernel.name}, launch 1"]]
     assert records.unfinished(tmp_path) == []
+
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Kernel, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        collector.launch(kernel, arguments, LaunchOptions(grid=1, block=64))
+    assert records.unfinished(tmp_path) == [f"{kernel.name}, launch 2"]
     assert records.summary([], seen[1]).splitlines() == [
         f"{kernel.name}, launch 1: ended before it was done",
         "0 launches, no findings; 0 warp instructions",

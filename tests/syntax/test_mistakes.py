@@ -29,6 +29,7 @@ IN_A_KERNEL = [
     ("mov.b32 a, 1z;", 6, 12, "`1z` is no number", "0b11"),
     ("mov.b32 a, 08;", 6, 12, "octal", None),
     ("mov.b32 a, 99999999999999999999;", 6, 12, "does not fit in 64 bits", None),
+    ("mov.b32 a, " + "9" * 5000 + ";", 6, 12, "a literal of 5000 digits does not fit in 64 bits", None),
     ("mov.b32 a, 4/0;", 6, 12, "divides by zero", None),
     ("mov.b32 a, 1.5+1;", 6, 12, "between an integer and a floating number", None),
     ("mov.b32 a, b; /* foo\n", 6, 15, "this comment never ends", "`*/`"),

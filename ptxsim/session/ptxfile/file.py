@@ -100,6 +100,9 @@ def _entry_name(module: Module, wanted: str | None) -> str:
         found = [entry for entry in entries if wanted is not None and meant(entry, wanted)]
         if len(found) == 1:
             return found[0]
+    if not entries and module.source.made_from is not None:
+        message = "the file has no __global__ function that becomes a kernel, so there is nothing to run"
+        raise bad(message, "a template does where it is instantiated: template __global__ void k<float>(float*);")
     if not entries:
         raise bad("the file has no .entry, so there is nothing to run", "ptxsim check reads files without kernels")
     if wanted is None:
