@@ -15,7 +15,7 @@ class Held:
     """The first warp that comes to a block is held before it. `from_last`: CTAs come in from the last one on; patience: warp instructions
     that others may take meanwhile, and turns: some only wait; until: the counts of both at which it goes on;
     again: whether the next warp that comes there is held after it, and so on; passed: the one that goes on.
-    lead: turns that the first warp has alone at first."""
+    lead: turns that the first warp has alone at first, unless it can do no more before (has_led)."""
 
     block: int
     from_last: bool
@@ -27,6 +27,7 @@ class Held:
     passed: Warp | None = None
     lead: int = 0
     leader: Warp | None = None
+    has_led: bool = False
 
     def anew(self) -> Held:
         """The same schedule from its beginning."""
@@ -45,7 +46,7 @@ class Held:
         """Whether a warp has no turn now."""
         if self.is_over:
             return False
-        if machine.steps < self.lead:
+        if machine.steps < self.lead and not self.has_led:
             self.leader = self.leader or warp
             if self.leader is not warp:
                 return True
@@ -71,8 +72,8 @@ class Held:
 
     def let_go(self) -> bool:
         """Others can do no more: it goes on. False if there is none."""
-        if self.lead:
-            self.lead = 0
+        if self.lead and not self.has_led:
+            self.has_led = True
             return True
         was_held = self.is_holding
         if was_held and self.again:
