@@ -213,3 +213,14 @@ def test_what_a_sequence_lock_drops_again_is_taken_for_nothing():
     """With seed 7 a reader looks while the number is odd."""
     assert run_text(text_of("checks/sequence_lock.ptx"), seed=7).findings == []
     assert run_text(text_of("checks/sequence_lock.ptx")).findings == []
+
+
+def test_where_a_barrier_stands_already_the_help_says_what_comes_too_early():
+    """A reader that gives a place back before it has read: there is a barrier between store and load, and one the other way round."""
+    (finding,) = [
+        found
+        for found in run_file(CASES / "causes/read_after_its_place_is_given_back.ptx").expected
+        if found.name == "race-shared"
+    ]
+    assert "bar.arrive of line 34 comes before line 35" in finding.help
+    assert "bar.sync" in finding.help and finding.fixes == ()

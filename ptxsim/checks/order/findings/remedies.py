@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ptxsim.checks.findings.changes import barriers_between, waits_before
 from ptxsim.checks.order.cells import RACE_IN_WARP
-from ptxsim.checks.order.findings.rounds import between_rounds, next_round
+from ptxsim.checks.order.findings.rounds import between_rounds, next_round, waits
 from ptxsim.edits import Fix
+from ptxsim.engine.analysis.control_flow import leads
 from ptxsim.engine.program.operation import Op, Program
-from ptxsim.isa.facts import CTA_BARRIER, PROXY_FENCE, WAITS, WARP_BARRIER, Mechanism, Proxy
+from ptxsim.isa.facts import CTA_BARRIER, PROXY_FENCE, WAITS, WARP_BARRIER, Mechanism, Proxy, Role
 
 
 def remedy(program: Program, one: Op, two: Op, what: int, is_far: bool, is_global: bool, later: Op) -> str:
@@ -51,6 +52,8 @@ def remedy(program: Program, one: Op, two: Op, what: int, is_far: bool, is_globa
     if is_far:
         how = "barrier.cluster.arrive.release, barrier.cluster.wait.acquire"
         return f"put a barrier of the cluster {between} ({how}){fence}"
+    if _are_roles(program, first, second):
+        return _between_roles(program, first, second)
     return f"put a barrier {between} (bar.sync){fence}"
 
 
@@ -59,13 +62,38 @@ def fixes(program: Program, one: Op, two: Op, what: int, is_far: bool, is_global
     first, second = sorted((one, two), key=lambda op: op.line)
     if first.completes_by is not None and what != RACE_IN_WARP:
         return waits_before(second, first)
-    if is_far:
+    if is_far or (what != RACE_IN_WARP and _are_roles(program, first, second)):
         return ()
     barrier = WARP_BARRIER if what == RACE_IN_WARP else CTA_BARRIER
     if loop := next_round(program, first, second):
         return between_rounds(program, loop, barrier)
     fence = f"{PROXY_FENCE} " if is_fetch(second) and writes(first, is_global) else ""
     return barriers_between(program, first, second, fence + barrier)
+
+
+def _are_roles(program: Program, one: Op, two: Op) -> bool:
+    """Whether warps with different parts in a kernel execute two accesses again and again: no way leads from either to the other."""
+
+    def comes_to(start: Op, goal: Op) -> bool:
+        return leads(program, start, lambda op: op is goal, lambda op: False)
+
+    return comes_to(one, one) and comes_to(two, two) and not comes_to(one, two) and not comes_to(two, one)
+
+
+def _between_roles(program: Program, one: Op, two: Op) -> str:
+    """What orders two accesses of warps with different parts."""
+    early = [(op, use) for use in (one, two) if (op := _arrival_before(program, use)) is not None]
+    said = "".join(f"; {op.opcode} of line {op.line} comes before line {use.line}: put it after" for op, use in early)
+    return (
+        f"different warps execute line {one.line} and line {two.line}: each of the two has to arrive after its own (bar.arrive or bar.sync, or at an mbarrier) "
+        f"and to wait for the other one before it comes to its own again{said}"
+    )
+
+
+def _arrival_before(program: Program, use: Op) -> Op | None:
+    """An arrival at a barrier that comes after what a thread has waited for, and before its access."""
+    arrivals = (op for op in program.ops if op.synchronises is not None and op.synchronises.role is Role.ARRIVE)
+    return next((op for op in arrivals if leads(program, op, lambda other: other is use, waits)), None)
 
 
 def _reads_in_groups(op: Op) -> bool:

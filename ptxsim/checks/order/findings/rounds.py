@@ -36,7 +36,8 @@ def next_round(program: Program, first: Op, second: Op) -> Loop | None:
     return min(found)[1:] if found else None
 
 
-def _waits(op: Op) -> bool:
+def waits(op: Op) -> bool:
+    """Whether a thread waits for others there."""
     return (
         op.synchronises is not None
         and op.synchronises.mechanism in _ORDERS
@@ -46,7 +47,7 @@ def _waits(op: Op) -> bool:
 
 def _comes_to(program: Program, start: Op, goal: Op) -> bool:
     """Whether a way leads from after one instruction to another on which no thread waits for others."""
-    return leads(program, start, lambda op: op is goal, _waits)
+    return leads(program, start, lambda op: op is goal, waits)
 
 
 def between_rounds(program: Program, loop: Loop, barrier: str) -> tuple[Fix, ...]:
