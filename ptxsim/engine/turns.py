@@ -181,6 +181,8 @@ class Turns:
     def run(self, rounds: int, launch: Launch, rest: Callable[[], bool] | None = None) -> Outcome:
         """As `Resident` says. `rest`: carries out what is left of a round that has begun, and returns whether any warp moved."""
         for _ in range(rounds):
+            if rest is None:
+                self.machine.round_began = self.machine.warp_instructions
             moved = self._round() if rest is None else rest()
             rest = None
             self.standing.rounds += 1
@@ -190,7 +192,11 @@ class Turns:
                 return Outcome.ENDED
             if not moved and not self._let_time_pass():
                 return Outcome.STUCK
-            self.standing.polled = self.standing.polled + 1 if self._only_polls() else 0
+            if self._only_polls():
+                self.standing.polled += 1
+                self.machine.polled += self.machine.warp_instructions - self.machine.round_began
+            else:
+                self.standing.polled = 0
             if self.standing.polled >= ENOUGH:
                 return Outcome.POLLS
         return Outcome.PAUSED

@@ -63,6 +63,8 @@ class Machine:
         self.print_to = print_to or functools.partial(print, end="")  # where the kernel's vprintf writes
         self.steps = 0
         self.warp_instructions = 0
+        # Of them, those of rounds after which a cluster only polls; how many there were when the round that runs began.
+        self.polled = self.round_began = 0
         self.slow_path: Counter[tuple[int, str]] = Counter()  # executions without native code: site and why
         self.findings: dict[tuple[str, int], Finding] = {}
         # Offsets of mbarriers that a CTA which has ended asked, and what is said of the others where no CTA did.

@@ -100,7 +100,7 @@ def execute(
         source.name, launch.code.function.name, launch.target.name, launch.engine_name, launch.seed,
         findings=sorted((f.of(source) for f in findings), key=lambda f: (f.line, f.column)),
         bank_source=_bank_source(launch, counter, before, start), banks_counted=counter is not None,
-        warp_instructions=machine.warp_instructions, fidelity=dict(fidelity(program, launch.target, launch.numerics)),
+        warp_instructions=machine.warp_instructions, polled=machine.polled, fidelity=dict(fidelity(program, launch.target, launch.numerics)),
         outputs=outputs, grid=launch.grid, block=launch.block, cycles=profile.cycles() if profile else None,
         stopped_at=machine.stopped_at, slow_path=_slow_path(program, machine),
         is_sample=launch.sampled is not None, left=left,

@@ -188,6 +188,7 @@ class Run(Shown):
     bank_source: BankTable | Callable[[], BankTable] | None = field(default=None, repr=False)
     cycles: Cycles | None = None
     warp_instructions: int = 0
+    polled: int = field(default=0, repr=False)  # warp instructions in which CTAs only asked what others had done
     fidelity: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, np.ndarray] = field(default_factory=dict)
     version: str = __version__

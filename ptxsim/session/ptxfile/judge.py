@@ -45,7 +45,7 @@ class Judge:
         program = self.launch.program()
         if not expected or not has_others(program, options.seed, first):
             return {}
-        for one in schedules(program, first.warp_instructions):
+        for one in schedules(program, first):
             found = self._unmet_on(options, expected, one)
             if found and one.is_so(partial(self._unmet_on, options, {})):
                 note = one.says(program)
@@ -62,7 +62,7 @@ class Judge:
         tried = self.launch.kernel.prepare(parameters, replace(options, prior=prior, seed=one.seed, held=one.held))
         with tried.with_program(one.program(tried.program)):
             run = execute(tried, observers=one.observers)
-        one.took = run.warp_instructions
+        one.count(run)
         found = dict[int, list[Finding]]()
         for place, expectation in expected.items() if one.is_judged and run.stopped_at is None else ():
             if unmet := self.unmet(expectation, run, values):

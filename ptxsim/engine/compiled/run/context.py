@@ -308,6 +308,7 @@ class NativeContext:
         """Call a function of the native scheduler; the counters go there and come back."""
         machine, stream, record = self.machine, self.machine.stream, self.record
         record.count, record.steps, record.next_due = machine.warp_instructions, machine.steps, machine.next_due
+        record.idle, record.began = machine.polled, machine.round_began
         if stream is not None:
             record.recorded = stream.count
         crash = self.library.crash
@@ -318,6 +319,7 @@ class NativeContext:
         finally:
             crash.leave()
         machine.warp_instructions, machine.steps = record.count, record.steps
+        machine.polled, machine.round_began = record.idle, record.began
         if stream is not None:
             stream.count = record.recorded
         self.callbacks.check()

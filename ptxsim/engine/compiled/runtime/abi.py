@@ -87,6 +87,9 @@ class Context(Record):
     turn: I64  # the warp whose turn it is
     mixes: I64  # whether turns are of different lengths (engine.turns.some_blocks)
     polled: I64  # rounds one after the other in which the cluster has only polled
+    # Warp instructions of rounds after which a cluster only polls; `count` when the round that runs began.
+    idle: I64
+    began: I64
     polls: I64  # whether each block is in a loop that polls, i64: address, 0 if none is
     calls: I64  # what functions a program calls (engine.compiled.runtime.calls), 0 if none natively: address
     # What takes full batches before `flush` does: how many bodies, their CONSUMER (runtime.events); bits by the numbers of events that others

@@ -77,6 +77,7 @@ def rounds(context: Context) -> I32:
     """Rounds of turns, from warp `cursor` on, until the cluster's slice is over or it is time to look at the limits: how
     (engine.turns.Outcome), or LEFT."""
     while True:
+        context.began = context.count
         while context.cursor < context.warp_count:
             context.turn = next_turn(context)
             warp = view(context.warps + context.turn * context.stride, WarpRecord, 1)[0]
@@ -101,7 +102,11 @@ def rounds(context: Context) -> I32:
         if moved == 0 and not let_time_pass(context):
             return Outcome.STUCK
         if context.polls != 0:
-            context.polled = context.polled + 1 if only_polls(context) else 0
+            if only_polls(context):
+                context.polled += 1
+                context.idle += context.count - context.began
+            else:
+                context.polled = 0
             if context.polled >= ENOUGH:
                 return Outcome.POLLS
         if context.count > context.end_count or context.rounds >= context.end_rounds:

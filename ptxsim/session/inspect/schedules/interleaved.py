@@ -26,7 +26,7 @@ from ptxsim.machine.state import Machine
 from ptxsim.session.inspect.schedules.known_writes import Knowledge
 from ptxsim.session.inspect.schedules.old_values import MOST_BYTES, Late, SeenLate, late_runs, late_sites
 from ptxsim.session.inspect.schedules.other_order import Exchanged
-from ptxsim.session.inspect.schedules.schedule import Schedule
+from ptxsim.session.inspect.schedules.schedule import Schedule, work_of
 from ptxsim.session.launch import Launch
 from ptxsim.session.run import Run
 
@@ -62,7 +62,7 @@ def is_worth_it(launch: Launch, first: Machine, findings: Sequence[Finding]) -> 
 
 def has_others(program: Program, seed: int | None, first: Machine | Run) -> bool:
     """Whether a launch may go on otherwise on other schedules, and is small."""
-    is_small = first.stopped_at is None and first.warp_instructions <= MOST
+    is_small = first.stopped_at is None and work_of(first) <= MOST
     return not seed and is_small and any(each(program) for each in (warps_tell, looks_again, goes_on_early))
 
 
@@ -77,10 +77,10 @@ def on_another_schedule(launch: Launch, first: Machine, look: Pass) -> list[Find
 
     def carry_out(one: Schedule) -> list[Finding]:
         machine, findings = look(Limits(longest(steps), held=one.held), one)
-        one.took = machine.warp_instructions
+        one.count(machine)
         return [each for each in _wrong(launch, machine, findings) if one.counts(each)] if one.is_judged else []
 
-    for one in schedules(program, steps, launch.memory.allocated <= MOST_BYTES):
+    for one in schedules(program, first, launch.memory.allocated <= MOST_BYTES):
         found = carry_out(one)
         # Where nearly all looks give up, so many are in vain that a program gives up itself: here they cost no time.
         gives_up = one.held is None and is_impatient(one.seed) and any(finding.name == "trap" for finding in found)
@@ -90,9 +90,10 @@ def on_another_schedule(launch: Launch, first: Machine, look: Pass) -> list[Find
     return []
 
 
-def schedules(program: Program, steps: int, may_be_late: bool = True) -> Iterator[Schedule]:
-    """Those that a launch of so many warp instructions is tried on, each kind within a budget. Whoever carries them out says what each took before they
+def schedules(program: Program, first: Machine | Run, may_be_late: bool = True) -> Iterator[Schedule]:
+    """Those that a launch is tried on, each kind within a budget. first: the run with seed 0. Whoever carries them out says what each took before they
     ask for the next. may_be_late: also with accesses that come late."""
+    steps, work = first.warp_instructions, work_of(first)
     kinds: list[tuple[int, Iterable[Schedule]]] = [(MOST, map(Schedule, SEEDS))]
     if warps_tell(program):
         kinds += [(MOST, _standing(program, steps)), (MOST // 2, _exchanged(program, steps))]
@@ -100,7 +101,7 @@ def schedules(program: Program, steps: int, may_be_late: bool = True) -> Iterato
         kinds += [(MOST, _late(program))] if may_be_late else []
     for left, kind in kinds:
         for one in kind:
-            if left < steps:
+            if left < work:
                 break
             yield one
             left -= max(LEAST, one.took)

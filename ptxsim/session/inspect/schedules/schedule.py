@@ -11,6 +11,15 @@ from ptxsim.engine.analysis.reordering import Exchange, exchanged
 from ptxsim.engine.held import Held
 from ptxsim.engine.program.operation import Program
 from ptxsim.machine.event import Observer
+from ptxsim.machine.state import Machine
+from ptxsim.session.run import Run
+
+POLLED = 8  # warp instructions in which CTAs only ask what others have done count as one
+
+
+def work_of(run: Machine | Run) -> int:
+    """What a run counts for, in warp instructions: less where CTAs wait for each other, however long they ask."""
+    return run.warp_instructions - run.polled + run.polled // POLLED
 
 
 @dataclass(slots=True)
@@ -18,8 +27,8 @@ class Schedule:
     """One other order of events, by its seed.
 
     held: the warp that stands still, or the accesses that come late; exchange: two accesses in the other order; observers: what listens;
-    is_parted: blocks are cut where other warps may come in between; is_judged: whether findings are made of the run; took: warp instructions
-    of the run, once it is over.
+    is_parted: blocks are cut where other warps may come in between; is_judged: whether findings are made of the run; took: what the run counts for,
+    once it is over.
     """
 
     seed: int
@@ -37,6 +46,10 @@ class Schedule:
     def counts(self, finding: Finding) -> bool:
         """Whether a finding says anything on it."""
         return True
+
+    def count(self, run: Machine | Run) -> None:
+        """Note what it has taken."""
+        self.took = work_of(run)
 
     def is_so(self, again: Callable[[Schedule], object]) -> bool:
         """Whether what has been carried out is of this kind, and a GPU may do it. again: carries out another one."""
