@@ -108,6 +108,7 @@ def spins(shared: Path) -> None:
     launch = json.loads((shared / "timing2" / "spin" / "kernels.json").read_text())[0]
     streamk = read(shared / "timing2" / "spin" / "kernels" / "streamk.ptx").kernel(launch["entry"])
     barrier = Module.from_text(GRID_BARRIER).kernel()
+    single = Module.from_text(GRID_BARRIER.replace("%turn, 10", "%turn, 1")).kernel()
     clean = Module.from_file(shared / "found" / "clean_grid_barrier.ptx").kernel()
     for checks in ("none", "all"):
         for seed in (0, 1):
@@ -139,6 +140,8 @@ def spins(shared: Path) -> None:
                     132, 128, [np.zeros(1, "u4"), np.zeros(132 * 128, "u4")], checks=checks, seed=seed, on_error="report"  # noqa: B023
                 ),
             )  # fmt: skip
+        everywhere = partial(single.launch, 4224, 64, [np.zeros(1, "u4"), np.zeros(4224 * 128, "u4")], checks=checks)
+        timed(f"all 4,224 CTAs of an H200 at a grid barrier, {checks}", partial(everywhere, on_error="report"))
 
 
 CHILD = """
