@@ -125,6 +125,13 @@ def test_hooks_are_called():
     assert seen == ["add_kernel"]
 
 
+def test_clocks_are_those_of_the_simulated_machine():
+    """Models of performance, by which autotuners leave configurations out, ask nvidia-smi."""
+    with ptxsim.triton.active(target="sm_90"):
+        rate = triton.runtime.driver.active.utils.get_device_properties(0)["sm_clock_rate"]
+        assert triton.testing.nvsmi(["clocks.max.sm", "clocks.current.memory"]) == [rate // 1000, 2619]
+
+
 def test_nothing_is_active_after_it():
     testing, data_ptr = triton.testing.do_bench, torch.Tensor.data_ptr
     with ptxsim.triton.active():
