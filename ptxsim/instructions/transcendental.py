@@ -36,6 +36,8 @@ _SCALED = {
 def cost(words: Words) -> str:
     if words["type"].lanes == 2:
         return "mufu.x2"
+    if words["name"] == "rsqrt" and words["type"].bits == 64 and not words["ftz"]:
+        return "rsqrt.f64"
     row = _SCALED.get(words["name"])
     needed = row == "ranged" or (row and not words["ftz"] and words["type"].bits == 32)
     return row if row and needed else "mufu"

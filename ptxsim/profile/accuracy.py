@@ -21,7 +21,7 @@ FEW = 6  # launches of a kind; of fewer, the bar is that of all, widened to hold
 INSIDE = 0.75  # share of the launches that a bar holds
 SHORT = 2500  # cycles of launches of which the start is a large part
 KINDS = {
-    "start": "their start", "tensor": "the tensor core", "shared": "shared memory", "synchronisation": "synchronisation",
+    "start": "their start, as short as this one", "tensor": "the tensor core", "shared": "shared memory", "synchronisation": "synchronisation",
     "memory": "the rate of memory", "issue": "issue and pipes", "latency": "latency",
 }  # fmt: skip
 

@@ -118,6 +118,8 @@ class Figures:
     l2_latency: float = 273  # of a line or a part of it, on average over L2's slices
     l2_apart: float = 32  # less from the nearest slice, and more from the farthest
     l2_far: float = 16  # more for the SM that is farthest, with all SMs reading
+    l1_waiting: float = 0.5  # cycles more of L1 by line that a load finds on its way (tools/data/together)
+    l1_fill: float = 0.25  # cycles by sector that comes into L1, in which no load has it (tools/data/together)
     l2_line_latency: float = 1  # more for each further line of an instruction, beside the port's rate
     dram_latency: float = 660
     l2_bytes: int = 60 * 2**20
@@ -161,9 +163,10 @@ class Figures:
     atomic_latency: float = 312
     atomic_far: float = 112  # more in the mean over SMs and memory: from the other half of L2 twice as much
     atomic_alone: float = 0.72  # cycles of one SM's port for a cycle of those units
+    atomic_byte: float = 0.039  # of that port at least for a byte that is changed (tools/data/together)
     atomic_units: float = 67  # of L2, each with an operation on words of a sector at a time
     atomic_chunk: int = 512  # bytes of memory that are of one unit
-    atomic_spread: float = 0.8  # exponent by which few chunks keep few units busy
+    atomic_spread: float = 1.2  # exponent by which few chunks keep few units busy
     atomic_operation: float = 1.35  # cycles of one on words of a sector of which the lanes of a warp have each once
     atomic_whole: float = 1.15  # of one on all words of it
     atomic_float: float = 2.4  # times as many for the lanes of a warp with the same word, if it adds floats
@@ -261,6 +264,7 @@ class Figures:
     remote_word: float = 2.2  # times as many for lanes that have the same word
     fence_port: float = 16  # cycles of the sub-core from one fence to the next
     fence_path: float = 2  # of the SM's path to memory that one of the GPU takes
+    fence_each: float = 10  # cycles from one to the next, of more than those (tools/data/together, c_plain)
     fence_round: float = 375  # cycles from one round of them to the next on an SM
     fence_join: float = 370  # after the first of a round in which another is of it
     fence_join_shared: float = 370  # and one of a warp that has stored to shared memory since its last one

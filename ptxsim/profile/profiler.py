@@ -113,16 +113,17 @@ class Profile:
         work = np.zeros(figures.sms)
         np.add.at(work, np.arange(self.ctas) % figures.sms, trace.work)
         kept = np.arange(0, figures.sms, trace.modulus)
-        order = kept[np.argsort(-work[kept], kind="stable")][: max(1, self.sms)]
+        sms = Sms(
+            self.program, self.code, self.machine.slots, figures, trace, self.ctas, self.threads, self.shared_bytes, held.ctas, cold
+        )  # fmt: skip
+        # Of those with as much to do the one that reads most: data of its CTAs may be what all read, which others have to fetch besides.
+        order = kept[np.lexsort((-sms.read.by_sm, -work[kept]))][: max(1, self.sms)]
         busy = [int(sm) for sm in order if work[sm] > 0] or [int(order[0])]
         longest = longest_warps(trace, self.program, figures.sms)
         if longest.max() > LONGER * longest[busy].max():  # one with less to do in all may take longer
             busy.append(int(longest.argmax()))
         if self.tracer.replayed is not None:
             busy = [self.tracer.replayed]
-        sms = Sms(
-            self.program, self.code, self.machine.slots, figures, trace, self.ctas, self.threads, self.shared_bytes, held.ctas, cold
-        )  # fmt: skip
         if flags := sms.flags():
             active, m, sm = sms.replay_all(flags)
         else:

@@ -13,7 +13,7 @@ from ptxsim.profile.figures import Figures
 from ptxsim.profile.model.contention import retries
 from ptxsim.profile.model.encode import Code, parameters
 from ptxsim.profile.model.entries import ATOMIC, BLOCK, CONST, DETOUR, MOST_WARPS
-from ptxsim.profile.model.sharing import atomic_rate, copied_first, places_of, reads, reduction_rate
+from ptxsim.profile.model.sharing import Reads, atomic_rate, copied_first, places_of, reads, reduction_rate
 from ptxsim.profile.model.spins import awaited, last_turns, spin_loops
 from ptxsim.profile.model.trace import Trace
 from ptxsim.profile.replay.entries import for_replay, in_order, warps_of
@@ -60,6 +60,11 @@ class Sms:
     shared_bytes: int
     residency: int
     cold: float
+
+    @cached_property
+    def read(self) -> Reads:
+        """What they read of global memory."""
+        return reads(self.trace, self.figures.sms)
 
     def flags(self) -> int:
         """Note in the trace which writes warps in spin loops wait for, if it has all SMs and is short enough to replay them; how many."""
@@ -157,7 +162,7 @@ class Sms:
             figures.l2_bandwidth_all * figures.sms
             >= max(figures.l2_bandwidth_sm, figures.bulk_bandwidth) * self._at_work()
         )
-        read = reads(trace, figures.sms)
+        read = self.read
         return parameters(
             figures, busy_sms, self._at_work(), l1_bytes, self.cold,
             atomic_rate(figures, trace.entries.take(np.flatnonzero(trace.codes == ATOMIC)), trace.lines),

@@ -220,10 +220,13 @@ def argument(value: Record, memory: Mapping[str, np.ndarray]) -> Any:
         case "buf":
             return memory[given]
         case "tensormap":
-            dtype = {9: "bf16", 0: "u8"}[given["dtype"]]
-            swizzle = {0: 0, 1: 32, 2: 64, 3: 128}[given["swizzle"]]
             return TensorMap(
-                memory[given["buf"]], dtype, given["dims"], given["strides"], given["box"], swizzle=swizzle
+                memory[given["buf"]],
+                given["dtype"],
+                given["dims"],
+                given["strides"],
+                given["box"],
+                swizzle=given["swizzle"],
             )
     return float(given) if kind in ("f32", "f64") else int(given)
 

@@ -40,8 +40,8 @@ class ControlFlow:
             call = block[-1].call if block else None
             if call is None:
                 continue
-            names = self.program.called_by_address if call.name is None else {call.name} & functions.keys()
-            for entry in (functions[name].entry for name in sorted(names)):
+            names = self.program.called_by_address if call.name is None else {call.name}
+            for entry in (functions[name].entry for name in sorted(names & functions.keys())):
                 found[number].append(entry)
                 for end in closure([entry], self.successors.__getitem__):
                     if any(op.leaves_function for op in self.program.blocks[end][-1:]):

@@ -7,7 +7,7 @@ their cost.
 from __future__ import annotations
 
 # After these comes a check whether the slow path is needed, and the convergence of the two.
-CHECKED = ("div.rn.f32", "rcp.rn.f32", "sqrt.rn.f32", "div.f64", "rcp.f64", "sqrt.f64")
+CHECKED = ("div.rn.f32", "rcp.rn.f32", "sqrt.rn.f32", "div.f64", "rcp.f64", "sqrt.f64", "rsqrt.f64")
 # Cycles of the routine on that path, and where it returns at once. Measured on an H200: loops of 64 in which some lanes need it, less the same
 # without; the latter in proportion to the stall counts of both ways through its code (197 of 351, 98 of 146, 67 of 179).
 DETOURS = {"div.rn.f32": (410.0, 230.0), "rcp.rn.f32": (175.0, 117.0), "sqrt.rn.f32": (190.0, 71.0)}
@@ -35,6 +35,7 @@ SEQUENCES: dict[str, tuple[list[str], float]] = {
     "div.f64": ([*["alu"] * 7, "mufu", "fma", *["fp64"] * 8], 125),
     "rcp.f64": ([*["alu"] * 6, "mufu", *["fp64"] * 5], 74),
     "sqrt.f64": ([*["alu"] * 9, "mufu", *["fp64"] * 8], 94),
+    "rsqrt.f64": ([*["alu"] * 5, "mufu", *["fp64"] * 5], 69),
     "min.f64": (["dsetp", "alu", "alu", "alu", "imad", "imad"], 25),
     "add.64": (["alu", "imad"], 5.3),
     "logic.64": (["alu", "alu"], 4),
@@ -60,6 +61,6 @@ SEQUENCES: dict[str, tuple[list[str], float]] = {
 
 # Registers that a sequence has in use beside its operands and results: what ptxas 13.0 says with -v of a kernel with it for sm_90, less the same with an addition.
 HELD = {
-    "div.rn.f32": 7, "rcp.rn.f32": 5, "sqrt.rn.f32": 4, "div.s32": 5, "div.u32": 3, "div.f64": 13, "rcp.f64": 5, "sqrt.f64": 11,
+    "div.rn.f32": 7, "rcp.rn.f32": 5, "sqrt.rn.f32": 4, "div.s32": 5, "div.u32": 3, "div.f64": 13, "rcp.f64": 5, "sqrt.f64": 11, "rsqrt.f64": 8,
     "div.64": 11, "mul.hi.64": 4,
 }  # fmt: skip

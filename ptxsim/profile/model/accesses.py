@@ -69,11 +69,14 @@ def repeated(records: np.ndarray, bulk: np.ndarray) -> np.ndarray:
     return found
 
 
-def atomic_cost(figures: Figures, addresses: np.ndarray, mask: np.ndarray, on_floats: np.ndarray) -> np.ndarray:
-    """Cycles of a unit of L2 that atomics by lanes take, (n, 32) addresses: an operation for each lane that has a word which another has, too, and
-    one for the rest of a sector. Those on one word that add floats wait for each other."""
-    words = np.sort(np.where(word_mask(mask), (addresses >> np.uint64(2)).astype(np.int64), -1), axis=1)
-    lanes = np.arange(32)
+def atomic_cost(
+    figures: Figures, addresses: np.ndarray, width: int, mask: np.ndarray, on_floats: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cycles of a unit of L2 that atomics by lanes take on so many bytes each, (n, 32) addresses: an operation for each lane that has a word which
+    another has, too, and one for the rest of a sector. Those on one word that add floats wait for each other. And how many bytes they change."""
+    own = (addresses >> np.uint64(2)).astype(np.int64)[:, :, None] + np.arange(max(1, width // 4))
+    words = np.sort(np.where(word_mask(mask)[:, :, None], own, -1).reshape(len(own), -1), axis=1)
+    lanes = np.arange(words.shape[1])
     new = np.ones(words.shape, bool)
     new[:, 1:] = words[:, 1:] != words[:, :-1]
     run = lanes - np.maximum.accumulate(np.where(new, lanes, 0), axis=1) + 1  # how many have had this word, up to here
@@ -85,12 +88,12 @@ def atomic_cost(figures: Figures, addresses: np.ndarray, mask: np.ndarray, on_fl
     whole = (np.add.reduceat(new.ravel(), begins) == 8) & (most == 1)
     each = np.where(whole, figures.atomic_whole, figures.atomic_operation)
     cost = each * most * (sectors.ravel()[begins] >= 0)
-    rows = begins // 32
+    rows = begins // len(lanes)
     total = np.bincount(rows, cost, len(words))
     longest = np.zeros(len(words))
     np.maximum.at(longest, rows, cost)
-    found: np.ndarray = np.where(on_floats, np.maximum(total, figures.atomic_float * longest), total)
-    return found
+    changed = 4 * (new & (words >= 0)).sum(axis=1)
+    return np.where(on_floats, np.maximum(total, figures.atomic_float * longest), total), changed
 
 
 def is_float(op: Op) -> bool:

@@ -13,6 +13,7 @@ from ptxsim.profile.model.trace import Trace
 
 SCATTERED = 8  # lines of an access from which on lanes have chosen them
 MIXED = 0x9E3779B97F4A7C1  # spreads the bits of a line's number
+ITS_OWN = 1.2  # CTAs that read a line, up to which each reads its own, but for the ends
 LOOKED_AT = 1 << 18  # such accesses, the first of a launch, that are compared
 
 
@@ -22,6 +23,7 @@ class Reads(NamedTuple):
     sms: float  # that read a line, on average over those that are read
     lines: int  # that are read; as many as need be where none is
     first: int  # of those that loads read, by address
+    by_sm: np.ndarray  # lines that each of the SMs kept reads
     scattered: float = 0.0  # lines among which lanes choose, each SM in an order of its own; 0: they do not
 
 
@@ -29,22 +31,27 @@ def reads(trace: Trace, sms: int) -> Reads:
     """Who reads what; CTAs go to `sms` in turn."""
     loads = np.flatnonzero(trace.codes == LOAD)
     counts = trace.entries["count"].take(loads)
+    kept = -(-sms // trace.modulus)
     if not counts.any() and not len(trace.copied):
-        return Reads(1.0, 1 << 30, 0)
+        return Reads(1.0, 1 << 30, 0, np.zeros(kept, np.int64))
     lines = trace.lines.take(places_of(trace.entries["first"].take(loads), counts)) >> 4
     first = int(lines.min()) if len(lines) else 0
-    kept = -(-sms // trace.modulus)
     copied = trace.copied // sms * kept + trace.copied % sms // trace.modulus
     sm = repeated(trace.entries["cta"].take(loads) % sms // trace.modulus, counts)
     pairs = different(np.concatenate([lines * kept + sm, copied]))
     read = len(different(pairs // kept))
-    return Reads(1 + (len(pairs) / read - 1) * trace.modulus, read, first, _scattered(trace, loads[counts > SCATTERED]))
+    sharers, by_sm = 1 + (len(pairs) / read - 1) * trace.modulus, np.bincount(pairs % kept, minlength=kept)
+    return Reads(sharers, read, first, by_sm, _scattered(trace, loads[counts > SCATTERED]))
 
 
 def _scattered(trace: Trace, loads: np.ndarray) -> float:
-    """Lines that loads of many lines read, if CTAs do not all read the same ones one after the other: those come once for all that ask."""
+    """Lines that loads of many lines read, if CTAs do not all read the same ones one after the other: those come once for all that ask. Loads of
+    instructions by which each CTA reads lines of its own count for nothing."""
     rows = loads[:LOOKED_AT]
     rows = rows[trace.lines.take(trace.entries["first"].take(rows)) >> 4 < LOCAL_LINES]
+    sites = trace.entries["site"][rows]
+    shared = [site for site in np.unique(sites) if _readers(trace, rows[sites == site])[1] > ITS_OWN]
+    rows = rows[np.isin(sites, shared)]
     if not len(rows):
         return 0.0
     warp = trace.entries["cta"][rows].astype(np.int64) * MOST_WARPS + trace.entries["warp"][rows]
@@ -56,9 +63,17 @@ def _scattered(trace: Trace, loads: np.ndarray) -> float:
     which = np.add.reduceat(lines * MIXED >> 13, np.cumsum(counts) - counts)  # as good as a list of them
     turns, kinds = len(different(turn)), len(np.unique(np.stack([turn, which], axis=1), axis=0))
     own_order = 2 * (kinds - turns) > len(rows) - turns
-    read = len(different(lines >> 4))
-    by_cta = len(np.unique(np.stack([lines >> 4, np.repeat(warp // MOST_WARPS, counts)], axis=1), axis=0))
-    return float(read) if own_order and by_cta >= 2 * read else 0.0
+    read, readers = _readers(trace, rows)
+    return float(read) if own_order and readers >= 2 else 0.0
+
+
+def _readers(trace: Trace, rows: np.ndarray) -> tuple[int, float]:
+    """How many lines accesses read, and by how many CTAs each in the mean."""
+    counts = trace.entries["count"].take(rows)
+    lines = trace.lines.take(places_of(trace.entries["first"].take(rows), counts)) >> 4
+    ctas = np.repeat(trace.entries["cta"][rows].astype(np.int64), counts)
+    read = len(different(lines))
+    return read, len(different((lines - lines.min()) * (ctas.max() + 1) + ctas)) / read
 
 
 def lost_from_l2(trace: Trace, figures: Figures, share: float) -> float:

@@ -232,7 +232,9 @@ class Tracer(Observer):
                 rows = np.flatnonzero(outside & (event == kind) & (records["width"] == width))
                 if kind in ATOMICS:
                     on_floats = self.on_floats[records["site"][rows]]
-                    cycles = atomic_cost(self.figures, addresses[rows], masks[rows].astype(np.uint32), on_floats)
+                    mask = masks[rows].astype(np.uint32)
+                    cycles, changed = atomic_cost(self.figures, addresses[rows], int(width), mask, on_floats)
+                    entries["need"][rows] = changed
                     entries["cycles"][rows] = cycles * (self.figures.atomic_compare if kind == Event.CAS else 1.0)
                     continue
                 cost = banks.global_access(addresses[rows].astype(np.int64), int(width), records["mask"][rows])

@@ -67,9 +67,10 @@ def distance(p: Any, line: int) -> float:
 
 
 def load_line(
-    m: Machine, p: Any, line: int, sectors: int, partly: bool, begin: float, now: float, place: int, bypass: bool, bandwidth: float, scattered: float
+    m: Machine, p: Any, line: int, sectors: int, partly: bool, begin: float, now: float, place: int, bypass: bool, bandwidth: float, scattered: float, passing: float
 ) -> float:  # fmt: skip
     """When the sectors of a line are there, of all of which or parts a load asks for. `place`: how many lines of the instruction came before;
+    passing: cycles that a load's other lines hold up the next one that waits for the same line;
     scattered: cycles of the SM's share of what L2 does for a line, where lanes choose theirs; 0: they do not."""
     sets = int(p.l1_sets)
     index = -1 if bypass else find_line(m, line, sets, now)
@@ -80,7 +81,11 @@ def load_line(
     m.totals[Total.L1_SECTORS] += bits(sectors)
     if missing == 0:
         m.totals[Total.L1_HIT_SECTORS] += bits(sectors)
-        return float(m.cache[index].arrival)
+        at = float(m.cache[index].arrival)
+        if at > begin + p.l1_latency:
+            m.cache[index].arrival = at + passing
+            m.free[Unit.LINES] += p.l1_waiting
+        return at
     count = bits(missing)
     from_l2 = ask_l2(
         m, p, max(begin, max(m.free[Unit.ATOMICS], m.free[Unit.REMOTE])), max(p.l2_line, 32.0 * count / bandwidth)
@@ -96,11 +101,12 @@ def load_line(
         arrive = max(arrive, use_dram(m, from_l2, 128.0 * p.dram_read) + p.dram_latency)
         m.totals[Total.DRAM_SECTORS] += 4
     if not bypass:
+        m.free[Unit.LINES] = max(begin, m.free[Unit.LINES]) + p.l1_fill * count  # as L1 will be writing what comes
         if index < 0:
             index = allocate(m, line, sets, now)
         m.cache[index].sectors |= sectors
         m.cache[index].parts &= ~missing
-        m.cache[index].arrival = max(m.cache[index].arrival, arrive)
+        m.cache[index].arrival = max(m.cache[index].arrival, arrive + passing)
     return float(arrive)
 
 

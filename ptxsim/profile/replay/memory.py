@@ -82,6 +82,7 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
     partly = part < 32
     burst = m.entries[q].count * SUBS > OPEN_LINES / 2 and m.warps[w].stores <= p.store_burst
     scattered = p.l2_line_scattered if m.entries[q].count > SCATTERED else 0.0
+    passing = m.entries[q].count - 1.0
     if what == STORE:
         arrives(m, p, begin, count, burst)
     if what != LOAD:
@@ -93,9 +94,10 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
         line += k % words - line % words  # all of the words that lie together; 0 of other memory
         if what == LOAD:
             bandwidth = p.copy_bandwidth if m.ops[i].kind == Kind.ASYNC_COPY else p.l2_bandwidth
-            worst = max(
-                worst, load_line(m, p, line, sectors, partly, begin, now, k, m.ops[i].bypass, bandwidth, scattered)
+            arrival = load_line(
+                m, p, line, sectors, partly, begin, now, k, m.ops[i].bypass, bandwidth, scattered, passing
             )
+            worst = max(worst, arrival)
             if m.ops[i].bypass and m.ops[i].kind == Kind.ACCESS:
                 drop(m, p, line)
         elif what == STORE and line >= LOCAL_LINES:
@@ -112,7 +114,9 @@ def access_global(m: Machine, p: Any, w: int, i: int, q: int, begin: float, cycl
             hold_loads(m, p, begin)
         # Lanes that do not merge follow each other at the L2, with those of the other SMs.
         from_l2 = max(begin, m.free[Unit.ATOMICS])
-        m.free[Unit.ATOMICS] = from_l2 + float(m.entries[q].cycles) * p.atomic_cost
+        m.free[Unit.ATOMICS] = from_l2 + max(
+            float(m.entries[q].cycles) * p.atomic_cost, float(m.entries[q].need) * p.atomic_byte
+        )
         work(m, Unit.ATOMICS, 0, from_l2, m.free[Unit.ATOMICS])
         worst = max(worst, m.free[Unit.ATOMICS] + p.atomic_latency + far_half(m, p, w, q))
         m.warps[w].changed = m.free[Unit.ATOMICS]
@@ -245,6 +249,9 @@ def access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
                 cycles *= words
             taken = max(cycles, least(m, p, i, what, width))
             begin = passes(m, s, now, taken)
+            if what == LOAD:  # which take turns with what comes into L1
+                begin = max(begin, m.free[Unit.LINES])
+                m.free[Unit.LINES] = begin + taken
             if kind == Kind.ASYNC_COPY and m.ops[i].bypass:
                 cycles = 1.0  # only addresses pass through the sub-core's port: the rest is what comes from L2
             if what == ATOMIC:
@@ -310,7 +317,7 @@ def own_access(m: Machine, p: Any, s: int, w: int, i: int, now: float) -> float:
         if m.ops[i].stores:
             store_line(m, p, first + k, begin)
         else:
-            done = max(done, load_line(m, p, first + k, 15, False, begin, now, k, False, p.l2_bandwidth, 0.0))
+            done = max(done, load_line(m, p, first + k, 15, False, begin, now, k, False, p.l2_bandwidth, 0.0, 0.0))
     return float(done)
 
 

@@ -32,13 +32,13 @@ FROM_DRAM = 16  # of a line, beside a bit for each sector
 # Units that the sub-cores share, and the engines of a timeline: those, then the pipes of the sub-cores.
 Unit = IntEnum(
     "Unit",
-    "DATA TMA L2 WRITES WRITTEN DRAM ATOMICS BARRIERS MBARRIERS FETCH COPYING CONSTANTS CONSTANT_LINES REMOTE TENSOR MATCHES SLICES",
+    "DATA TMA L2 WRITES WRITTEN DRAM ATOMICS BARRIERS MBARRIERS FETCH COPYING CONSTANTS CONSTANT_LINES REMOTE TENSOR MATCHES SLICES LINES",
     start=0,
 )
 SHARED_UNITS = len(Unit)
 ENGINES = [
     "shared memory and L1", "TMA", "L2 port", "L2 port, writing", "writes at L2", "DRAM share", "atomics", "barriers", "mbarriers", "code fetch",
-    "cp.async under way", "constants", "lines of constants", "cluster's shared memory", "tensor core", "match", "slices of L2",
+    "cp.async under way", "constants", "lines of constants", "cluster's shared memory", "tensor core", "match", "slices of L2", "lines of L1",
 ]  # fmt: skip
 Count = IntEnum("Count", "SPANS WORK ISSUED USED_SLOTS CODED LOST WAITS", start=0)
 # Cycles of the shared-memory path, sectors, atomic operations, bytes, waits whose arrivals no trace holds.
@@ -58,7 +58,7 @@ STATE = record(
     ("sending", "f8"), ("place", "i8"),  # until when stores are being sent to L2; where the next line is opened
     ("together", "i8"),  # stores that have found their line open, where L2 was behind
     ("storer", "i4"),  # the warp that has changed memory outside the CTA last
-    ("fencing", "f8"),  # when the last round of fences of the GPU began
+    ("fencing", "f8"), ("fenced", "f8"),  # when the last round of fences of the GPU began; when one more could go after those that have come
     ("stayed", "f8"), ("far", "f8"),  # when the code after the first exit that no lane has taken is there; that after the first lines
 )  # fmt: skip
 PLACE = record(("free", "f8"), ("taken", "?"))  # for a CTA

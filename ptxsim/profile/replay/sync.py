@@ -13,6 +13,7 @@ from ptxsim.profile.replay.state import GROUPS, INF, SHARED_UNITS, SLOTS, SUBS, 
 from ptxsim.profile.replay.units import work
 from ptxsim.profile.replay.writes import ask_l2, room, to_dram, use_dram
 
+FENCES = 8  # of the GPU that an SM has under way
 OF_CLUSTER = 2  # amounts of a barrier: from here on, it is one of the cluster
 AFTER_COPIES = 1  # amount of an mbarrier's arrival that comes when the thread's copies are done
 PRODUCT_DRAIN = 30  # cycles from the end of a product in the tensor core until its registers are there
@@ -219,7 +220,9 @@ def fence(m: Machine, p: Any, w: int, now: float, latency: float) -> float:
             together = p.fence_join_shared
         if m.state[0].fencing == 0 or begin > m.state[0].fencing + together:
             m.state[0].fencing = max(begin, m.state[0].fencing + p.fence_round)
-        begin = max(now, m.state[0].fencing)
+        # Of those that come together a few are taken at once, the others one after the other.
+        begin = max(max(now, m.state[0].fencing), m.state[0].fenced - FENCES * p.fence_each)
+        m.state[0].fenced = max(begin, m.state[0].fenced) + p.fence_each
         least = begin + p.fence_least
         if max(m.warps[w].written, m.warps[w].read) > m.warps[w].fenced:
             least += p.fence_accessed
