@@ -118,8 +118,8 @@ class Figures:
     l2_latency: float = 273  # of a line or a part of it, on average over L2's slices
     l2_apart: float = 32  # less from the nearest slice, and more from the farthest
     l2_far: float = 16  # more for the SM that is farthest, with all SMs reading
-    l1_waiting: float = 0.5  # cycles more of L1 by line that a load finds on its way (tools/data/together)
-    l1_fill: float = 0.25  # cycles by sector that comes into L1, in which no load has it (tools/data/together)
+    l1_waiting: float = 0.3  # cycles more of L1 by line that a load finds on its way (tools/data/together)
+    l1_fill: float = 0.15  # cycles by sector that comes into L1, in which no load has it (tools/data/together)
     l2_line_latency: float = 1  # more for each further line of an instruction, beside the port's rate
     dram_latency: float = 660
     l2_bytes: int = 60 * 2**20
