@@ -267,14 +267,13 @@ def _is_past(warp: Warp, other: Split, split: Split, program: Program) -> bool:
 
 def ahead(warp: Warp, program: Program) -> np.ndarray | None:
     """Of a warp in which lanes wait for others, by block, whether those may be there and still come, so that nothing changes for who waits;
-    None where they are elsewhere, or that cannot be said by block, as where those that wait have begun theirs."""
+    None where they are elsewhere or have all come, or that cannot be said by block."""
     waiting = [split for split in warp.splits if split.wait == IN_PYTHON]
-    if any(split.op for split in waiting) or any(split.call for split in warp.splits):
+    if any(split.call for split in warp.splits) or not all(isinstance(wait, Converge) for wait in warp.waits.values()):
         return None
-    if not all(isinstance(wait, Converge) for wait in warp.waits.values()):
-        return None
+    others = [split for split in warp.splits if split.wait != IN_PYTHON]
     found = _ahead(program, frozenset(split.block for split in waiting))
-    return found if all(found[split.block] for split in warp.splits if split.wait != IN_PYTHON) else None
+    return found if others and all(found[split.block] for split in others) else None
 
 
 @fact
