@@ -20,10 +20,11 @@ _HINTS = {
     "not_selected": "enough warps are ready: the SM issues as fast as it can",
 }
 COPIED = "waits for what copies bring: begin them earlier, with more stages under way"
-# The same of a line whose instruction begins so.
-_OF_ATOMICS = "atomics wait for those before at L2: add up in the warp or in shared memory first, or take more places"
-_OF_LOCAL = "accesses to a thread's own array wait for its stores, of which each sector goes to L2: index it alike in all lanes, or keep it in shared memory"
-_OF_OTHERS = {"lg_throttle": {"red": _OF_ATOMICS, "atom": _OF_ATOMICS, "ld.local": _OF_LOCAL, "st.local": _OF_LOCAL}}
+# The same where a line waits for a full queue, by what it does in memory (`LineStalls`).
+_QUEUED = {
+    "atomic": "atomics wait for those before at L2: add up in the warp or in shared memory first, or take more places",
+    "local": "accesses to a thread's own array wait for its stores, of which each sector goes to L2: index it alike in all lanes, or keep it in shared memory",
+}
 BUSY = 0.6  # share of the time from which a unit is what others wait for
 
 
@@ -37,9 +38,8 @@ def suggestions(result: Cycles, most: int = 3) -> list[str]:
         line = max(result.lines, key=lambda row: row.stalls.get(reason, 0.0), default=None)
         where = f" (most at line {line.line})" if line is not None else ""
         hint = _HINTS.get(reason, "see the table by line")
-        for first, other in _OF_OTHERS.get(reason, {}).items():
-            if line is not None and line.instruction.startswith(first):
-                hint = other
+        if reason == "lg_throttle" and line is not None:
+            hint = _QUEUED.get(line.memory, hint)
         busy = result.pipes.get("tensor", 0.0)
         if reason == "long_scoreboard" and result.memory.get("bulk_bytes") and not result.memory.get("l1_sectors"):
             hint = COPIED

@@ -12,12 +12,16 @@ from ptxsim.profile.timeline import Timeline
 
 @dataclass(slots=True)
 class LineStalls:
-    """A PTX line: warp instructions issued for it on the SM, and cycles its warps waited before them, by reason."""
+    """A PTX line: warp instructions issued for it on the SM, and cycles its warps waited before them, by reason.
+
+    `memory`: "atomic" or "local" where its first instruction changes memory in one step, or accesses the thread's own; else "".
+    """
 
     line: int
     instruction: str
     issued: int
     stalls: dict[str, float]
+    memory: str = ""
 
     @property
     def waited(self) -> float:

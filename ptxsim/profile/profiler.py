@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxsim.diagnostic import lines_of
-from ptxsim.engine.program.operation import Program
+from ptxsim.engine.program.operation import Op, Program
+from ptxsim.isa.facts import AccessKind
 from ptxsim.profile.accuracy import Bar, bar_of, bound_by
 from ptxsim.profile.advice import suggestions
 from ptxsim.profile.cycles import Cycles, LineStalls
@@ -184,9 +185,16 @@ class Profile:
             sites.tolist(), stalls[sites].tolist()
         ):  # one by one, numpy's numbers take long
             op = self.program.ops[site]
-            row = lines.setdefault(op.line, LineStalls(op.line, op.opcode, 0, {}))
+            row = lines.setdefault(op.line, LineStalls(op.line, op.opcode, 0, {}, _memory(op)))
             row.issued += int(issued)
             for reason, cycles in zip(STALLS[1:], waited):
                 if cycles:
                     row.stalls[reason] = row.stalls.get(reason, 0.0) + cycles
         return sorted(lines.values(), key=lambda row: -row.waited)
+
+
+def _memory(op: Op) -> str:
+    """What an instruction does in memory, as `LineStalls` has it."""
+    if any(access.kind is AccessKind.ATOMIC for access in op.accesses):
+        return "atomic"
+    return "local" if any(access.space == "local" for access in op.accesses) else ""

@@ -39,19 +39,18 @@ def rows_read(apart: int) -> float:
 
 def test_what_comes_into_l1_takes_turns_with_what_is_read_of_it():
     shared, own = rows_read(1), rows_read(17)  # measured 2,863 and 4,534 with a few instructions more
-    assert shared == pytest.approx(2863, rel=0.3)
+    assert shared == pytest.approx(2863, rel=0.3)  # a quarter too short in the model: the page of the set says why
     assert own == pytest.approx(4534, rel=0.15)
 
 
-@pytest.mark.parametrize("ctas, measured", [(1, 160.0), (132, 292.0)])
+@pytest.mark.parametrize("ctas, measured", [(1, 160.0), (132, 415.0)])
 def test_reductions_of_a_line_take_as_long_in_vectors(ctas, measured):
     begin = "mov.u32 %r2, %ctaid.x; and.b32 %r2, %r2, 15; mul.wide.u32 %d2, %r2, 4096; add.u64 %d2, %d2, %d0; mul.wide.u32 %d3, %r1, {}; add.u64 %d2, %d2, %d3;"
     ones = "".join(f"red.global.add.f32 [%d2+{512 * k}], %f1;" for k in range(8))
     fours = "".join(f"red.global.add.v4.f32 [%d2+{2048 * k}], {{%f1, %f1, %f1, %f1}};" for k in range(2))
     each = [per_turn(ones, ctas, 128, begin.format(4)), per_turn(fours, ctas, 128, begin.format(16))]
     assert each[0] == pytest.approx(each[1], rel=0.02)
-    if ctas == 1:
-        assert each[0] == pytest.approx(measured, rel=0.05)
+    assert each[0] == pytest.approx(measured, rel=0.05)
 
 
 def test_fences_of_many_warps_follow_each_other():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import cache
 
 from ptxsim.engine.analysis.control_flow import flow_back
 from ptxsim.engine.program.operand import Constant
@@ -20,17 +21,6 @@ NO_OPERANDS = ("constant", "s2r", "s2r.thread", "s2ur", "nothing", "branch", "ba
 ADDENDS = 2  # registers of such a multiplication by a constant
 
 
-class _Known(dict[int, int]):
-    """What has been asked before, and a function for what has not."""
-
-    def __init__(self, ask: Callable[[int], int]):
-        self.ask = ask
-
-    def __missing__(self, slot: int) -> int:
-        found = self[slot] = self.ask(slot)
-        return found
-
-
 class Pressure:
     """Live registers of a program by block."""
 
@@ -41,13 +31,13 @@ class Pressure:
         self.types, self.divergent, self.graph = facts.flow.types, facts.divergent, facts.graph
         self.blocks, self.like = blocks[: len(self.graph.successors)], like
         self.moved: set[int] = set()
-        known = _Known(self._taken)
-        self.words: Callable[[int], int] = known.__getitem__  # how many 32-bit registers a value takes, see _taken
+        known = cache(self._taken)
+        self.words: Callable[[int], int] = known  # how many 32-bit registers a value takes, see _taken
         self.absent, self.narrow = facts.absent, facts.narrow
         self.multiplies_loaded = parse_target(facts.target).number >= LOADS_CONSTANTS
         if moved:
             self.moved = self._moved()
-            known.clear()
+            known.cache_clear()
         self.after = flow_back(self.graph.successors, self._before)
 
     def _taken(self, slot: int) -> int:

@@ -104,9 +104,8 @@ class NativeContext:
         self.has_waited = False  # one has been
         self.whole = test is None  # whether code is made of all blocks at once
         self._has_failed = False  # the test
-        self.prepares: Callable[[ProductRecord], bool] = lambda product: (
-            False
-        )  # native code for a product that Python has started
+        # Whether native code can compute a product that Python has started.
+        self.prepares: Callable[[ProductRecord], bool] = lambda product: False
         self.callbacks = Callbacks()
         self._bulk: Bulk | None = None
         self._listening, self._consumers = list[int](), np.zeros(0, CONSUMER)  # observers that take batches natively

@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Protocol, TypeAlias, cast
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ptxsim.engine.clusters import cluster_at
 from ptxsim.engine.compiled.run import threads
 from ptxsim.engine.compiled.run.cluster_memory import ClusterMemory
 from ptxsim.engine.compiled.run.context import NativeContext, lasting
+from ptxsim.engine.compiled.run.first_warps import first_warps
 from ptxsim.engine.compiled.runtime.clusters import ASKED, begin, point_at
 from ptxsim.engine.compiled.runtime.scheduler import LEFT
 from ptxsim.engine.convergence import ahead
@@ -27,7 +28,7 @@ from ptxsim.engine.grid import SPIN
 from ptxsim.engine.interpreter import fault_finding
 from ptxsim.engine.livelock import state_of
 from ptxsim.engine.program.call_paths import calls_of
-from ptxsim.engine.program.operation import Program, fact, families
+from ptxsim.engine.program.operation import families
 from ptxsim.engine.turns import Launch, Outcome, Resident, Stopped, Turns
 from ptxsim.machine.barriers.mbarrier_end import look_over
 from ptxsim.machine.copies.lane_copies import ROOM
@@ -38,15 +39,7 @@ from ptxsim.machine.state import Machine
 from ptxsim.machine.tensor_memory import cells as tensor_memory
 from ptxsim.machine.warpgroup import ProductRecord
 
-Template: TypeAlias = tuple[np.ndarray, list[np.ndarray | None]]  # memory of warps, and the copies that it points to
-KEPT = 16  # of a program
 SLICE = 0.02  # as `WholeCtas.pace`, where threads are not to be thought about
-
-
-@fact
-def _templates(program: Program) -> dict[tuple[object, ...], Template]:
-    """The warps of clusters of a program that begin, by all that they depend on: launches add to it."""
-    return {}
 
 
 class Engine(turns_of_python.Engine, Protocol):
@@ -71,7 +64,7 @@ class WholeCtas:
         self.engine, self.native, self.machine = engine, engine.native, engine.machine
         self.slice = 2000  # warp instructions between returns, adapted to SLICE
         self.threads = math.prod(self.machine.block)
-        self.template, self._copies = self._first_warps()
+        self.template, self._copies = first_warps(engine)
         self.numbers = np.zeros(0, np.int64)  # of the clusters, in the order in which they run
         self.room = ROOM if "cp_async" in families(engine.program) else 0  # copies of cp.async that a warp has room for
         self.order = np.zeros(len(self.template), np.int64)
@@ -79,21 +72,6 @@ class WholeCtas:
         self.entered: NativeCluster | None = None  # what the context points to
         self._spare: list[NativeCluster] = []
         self._threads: threads.Threads | None = None
-
-    def _first_warps(self) -> Template:
-        """The warps of a cluster that begins."""
-        machine, known = self.machine, _templates(self.engine.program)
-        sizes = (machine.shared_bytes, machine.shared_start, machine.dynamic_shared, machine.local_bytes)
-        key = (machine.target, machine.grid, machine.block, machine.cluster, *sizes, machine.grid_workspace)
-        if key not in known:
-            first = cluster_at(machine, 0, self.engine.warp_bytes)
-            warps = [warp for cta in first.ctas for warp in cta.warps]
-            for warp in warps:
-                self.engine.prepare(warp)
-            if len(known) == KEPT:
-                known.clear()
-            known[key] = np.concatenate([cta.memory for cta in first.ctas]), [warp.copies for warp in warps]
-        return known[key]
 
     def admit(self, launch: Launch, at: int) -> NativeCluster:
         """The cluster at a place of the launch's order, before its first instruction."""
