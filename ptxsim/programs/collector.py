@@ -43,7 +43,9 @@ class Collector:
         self._parts: dict[
             str, tuple[int, float]
         ] = {}  # kernels in the page: how many launches, and the most cycles of one
-        self._told: set[tuple[str, str, int]] = set()  # findings, by kernel and line
+        self._told: set[tuple[str, str, int | str]] = (
+            set()
+        )  # findings, by kernel and line; of no line, by what they say
         self._running: int | None = None  # a file that says which launch runs
         self.answers = Answers(self.wanted, self.say)
 
@@ -177,8 +179,9 @@ class Collector:
 
     def _tell(self, kernel: str, findings: Sequence[Finding]) -> None:
         """Write what has not been told before. Notes are advice about instructions, which are not what was written."""
-        new = [f for f in findings if f.level != "note" and (kernel, f.name, f.line) not in self._told]
-        self._told |= {(kernel, f.name, f.line) for f in new}
+        places = {f: (kernel, f.name, f.line or f.message) for f in findings if f.level != "note"}
+        new = [f for f, place in places.items() if place not in self._told]
+        self._told |= set(places.values())
         if not new or self.wanted.told == "nothing":
             return
         from ptxsim.report.style import paint_for

@@ -75,7 +75,7 @@ class Arena:
     def free(self, address: int, *kinds: str) -> None:
         """Give back what `allocate` gave. Raises CudaError for anything else."""
         if self.kinds.get(address) not in kinds:
-            raise CudaError(INVALID_VALUE)
+            raise CudaError(INVALID_VALUE, self._where(address))
         holder = self.memory.holder(address)
         assert holder is not None
         if self.kinds.pop(address) != "device":
@@ -143,8 +143,13 @@ class Arena:
         if not self.is_device(address):
             return address
         if self.holder_of(address, size) is None:
-            raise CudaError(INVALID_VALUE)
+            raise CudaError(INVALID_VALUE, f"{size} bytes at {self._where(address)}")
         return self.base + address - ARENA
+
+    def _where(self, address: int) -> str:
+        """An address, and what lies there."""
+        place = self.memory.describe(address) if self.is_device(address) else "memory of the host"
+        return f"{address:#x}, {place}"
 
 
 def _is_private(first: int, size: int) -> bool:

@@ -8,9 +8,9 @@ from typing import Any
 
 from ptxsim.cuda.runtime import copies, device, memory, pools, registered, streams
 from ptxsim.cuda.runtime.arena import SPACE
-from ptxsim.cuda.runtime.functions import CudaError, function
+from ptxsim.cuda.runtime.functions import NOT_SUPPORTED, CudaError, function
 from ptxsim.cuda.runtime.properties import values
-from ptxsim.cuda.runtime.state import CONTEXT, INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, Runtime
+from ptxsim.cuda.runtime.state import CONTEXT, INVALID_DEVICE, INVALID_VALUE, Runtime
 
 _INVALID_CONTEXT = 201
 

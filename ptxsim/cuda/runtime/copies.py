@@ -9,14 +9,15 @@ import ctypes
 from typing import Any
 
 from ptxsim.cuda.runtime.arena import INVALID_VALUE
-from ptxsim.cuda.runtime.functions import CudaError, Extent, PitchedPointer, function
-from ptxsim.cuda.runtime.state import NOT_SUPPORTED, Runtime
+from ptxsim.cuda.runtime.functions import CudaError, Extent, NotModeled, PitchedPointer, function
+from ptxsim.cuda.runtime.state import Runtime
 from ptxsim.cuda.runtime.steps import Kind, Work
 from ptxsim.cuda.runtime.streams import in_order
 
 HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT = range(5)  # cudaMemcpyKind
 INVALID_DIRECTION = 21
 INVALID_PITCH = 12
+ARRAYS = "copies of arrays, which textures and surfaces read, are not modeled"
 
 
 class Position(ctypes.Structure):
@@ -54,7 +55,9 @@ def copy(runtime: Runtime, to: int | None, source: int | None, size: int, kind: 
     arena = runtime.arena
     for pointer, is_device in ((to, kind in (HOST_TO_DEVICE, DEVICE_TO_DEVICE)), (source, kind >= DEVICE_TO_HOST)):
         if kind != DEFAULT and is_device and not arena.is_device(pointer or 0):
-            raise CudaError(INVALID_VALUE)
+            raise CudaError(
+                INVALID_VALUE, f"by its direction {pointer or 0:#x} is memory of the device, it is the host's"
+            )
     ctypes.memmove(arena.host(to, size), arena.host(source, size), size)
     if to is not None and source is not None and arena.is_device(source) and not arena.is_device(to):
         runtime.collector.copied(to, source, size)
@@ -101,7 +104,7 @@ def memcpy_2d(
 
 def _copy_3d(runtime: Runtime, p: Copy3D | PeerCopy3D, kind: int) -> None:
     if p.from_array or p.to_array:
-        raise CudaError(NOT_SUPPORTED)
+        raise NotModeled("cudaMemcpy3D", ARRAYS)
     width, height, depth = p.extent.width, p.extent.height, p.extent.depth
     for z in range(depth):
         for y in range(height):

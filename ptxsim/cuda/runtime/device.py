@@ -6,9 +6,9 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from ptxsim.cuda.runtime.functions import CudaError, function, say
+from ptxsim.cuda.runtime.functions import NOT_SUPPORTED, CudaError, NotModeled, function
 from ptxsim.cuda.runtime.properties import attribute, fill
-from ptxsim.cuda.runtime.state import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, Runtime, errors
+from ptxsim.cuda.runtime.state import INVALID_DEVICE, INVALID_VALUE, Runtime, errors
 from ptxsim.machine.heap import HEAP_BYTES
 
 _MINOR = {12: 12090, 13: 13000}  # the version that a runtime and its driver say they are
@@ -89,8 +89,7 @@ def get_limit(runtime: Runtime, value: Any, limit: int) -> None:
 @function("cudaDeviceSetLimit(int limit, size_t value)")
 def set_limit(runtime: Runtime, limit: int, value: int) -> None:
     if limit == _HEAP and not runtime.arena.memory.size_heap(value):
-        say("cudaDeviceSetLimit: the size of device code's heap is set before a kernel calls malloc")
-        raise CudaError(INVALID_VALUE)
+        raise CudaError(INVALID_VALUE, "the size of device code's heap is set before a kernel calls malloc")
     runtime.limits[limit] = value
 
 
@@ -181,8 +180,7 @@ def missing(runtime: Runtime, name: bytes) -> None:
         runtime.missing.add(name)
         text = name.decode()
         why = next((f" ({words} not modeled)" for part, words in _NOT_MODELED.items() if part in text), "")
-        error = "cudaErrorNotSupported" if text.startswith("cuda") else "CUDA_ERROR_NOT_SUPPORTED"
-        say(f"{text} is not provided{why}: the program gets {error} ({NOT_SUPPORTED})")
+        raise NotModeled(text, f"{text} is not provided{why}")
     raise CudaError(NOT_SUPPORTED)
 
 

@@ -47,12 +47,24 @@ TYPES: dict[str, Any] = {
 }  # fmt: skip
 
 
-class CudaError(Exception):
-    """A call fails with the error of this number."""
+NOT_SUPPORTED = 801
 
-    def __init__(self, code: int):
+
+class CudaError(Exception):
+    """A call fails with the error of this number. why: what its author is told; it may be nothing."""
+
+    def __init__(self, code: int, why: str = ""):
         super().__init__(code)
         self.code = code
+        self.why = why
+
+
+class NotModeled(CudaError):
+    """A call of a function asks for something that is not modeled."""
+
+    def __init__(self, function: str, what: str):
+        error = "cudaErrorNotSupported" if function.startswith("cuda") else "CUDA_ERROR_NOT_SUPPORTED"
+        super().__init__(NOT_SUPPORTED, f"{what}: the program gets {error} ({NOT_SUPPORTED})")
 
 
 def say(text: str) -> None:

@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from ptxsim.cuda.runtime.copies import Copy3D, copy, fill_rows, place, work_of_copy
-from ptxsim.cuda.runtime.functions import CudaError, function, say
+from ptxsim.cuda.runtime.functions import CudaError, NotModeled, function
 from ptxsim.cuda.runtime.graphs import copy_of, graph_of, handles, holder_of, keep
 from ptxsim.cuda.runtime.launches import KernelParameters, step_of
 from ptxsim.cuda.runtime.memory import nothing
-from ptxsim.cuda.runtime.state import INVALID_VALUE, NOT_SUPPORTED, Runtime
+from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime
 from ptxsim.cuda.runtime.steps import Graph, Kind, Node, Step
 from ptxsim.cuda.runtime.streams import check_event, host_work, mark
 
@@ -58,7 +58,7 @@ def _read(type: Any, address: int | None) -> Any:
 def kernel(runtime: Runtime, parameters: int | None) -> Step:
     p = _read(KernelParameters, parameters)
     if p.extra:
-        raise CudaError(NOT_SUPPORTED)
+        raise NotModeled("cudaGraphAddKernelNode", "a graph's kernel with its parameters in one buffer is not modeled")
     return step_of(runtime, p.function, p.grid, p.block, (ctypes.c_void_p * 4096).from_address(p.args or 0), p.shared)
 
 
@@ -202,8 +202,7 @@ def parameters_of(runtime: Runtime, node: int | None, given: int | None) -> None
     if given is None:
         raise CudaError(INVALID_VALUE)
     if step.given is None:
-        say("the parameters of a captured copy or fill are not kept")
-        raise CudaError(NOT_SUPPORTED)
+        raise NotModeled("cudaGraphNode", "the parameters of a captured copy or fill are not kept")
     found = step.given()
     ctypes.memmove(given, found, len(found))
 
@@ -265,10 +264,8 @@ def _step(runtime: Runtime, parameters: int | None) -> Step:
     if kind in _BY_VALUE:
         return _BY_VALUE[kind](runtime, ctypes.c_void_p.from_address(at).value)
     if kind != Kind.EMPTY:
-        say(
-            f"cudaGraphAddNode: nodes of type {kind} (conditional ones, semaphores) are not modeled: the program gets cudaErrorNotSupported"
-        )
-        raise CudaError(NOT_SUPPORTED)
+        what = f"cudaGraphAddNode: nodes of type {kind} (conditional ones, semaphores) are not modeled"
+        raise NotModeled("cudaGraphAddNode", what)
     return empty(runtime)
 
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from ptxsim.cuda.runtime.functions import CudaError, Dim3, function, say
+from ptxsim.cuda.runtime.functions import CudaError, Dim3, function
 from ptxsim.cuda.runtime.kernels import (
     blocks_held,
     cluster_required,
@@ -169,33 +169,32 @@ def _check(
     for name, shape in shapes.items():
         for axis, number, limit in zip("xyz", shape, LIMITS[name]):
             if not 1 <= number <= limit:
-                say(f"{launched} {name}.{axis} = {number}: it may be 1 to {limit}")
-                raise CudaError(INVALID_CLUSTER_SIZE if name == "cluster" else INVALID_CONFIGURATION)
+                code = INVALID_CLUSTER_SIZE if name == "cluster" else INVALID_CONFIGURATION
+                raise CudaError(code, f"{launched} {name}.{axis} = {number}: it may be 1 to {limit}")
     threads = math.prod(shapes["block"])
     if threads > MOST_THREADS:
-        say(f"{launched} {threads} threads in a block: there may be {MOST_THREADS}")
-        raise CudaError(INVALID_CONFIGURATION)
+        raise CudaError(INVALID_CONFIGURATION, f"{launched} {threads} threads in a block: there may be {MOST_THREADS}")
     if threads > most_threads(kernel):
-        say(f"{launched} {threads} threads in a block: its __launch_bounds__ (.maxntid) allow {most_threads(kernel)}")
-        raise CudaError(INVALID_VALUE)
+        allowed = f"its __launch_bounds__ (.maxntid) allow {most_threads(kernel)}"
+        raise CudaError(INVALID_VALUE, f"{launched} {threads} threads in a block: {allowed}")
     required = cluster_required(kernel)
     cluster = shapes["cluster"] if required is None else required
     if any(g % c for g, c in zip(shapes["grid"], cluster)):
-        say(f"{launched} a grid of {shapes['grid']} blocks, which clusters of {cluster} do not divide")
-        raise CudaError(INVALID_CLUSTER_SIZE)
+        why = f"{launched} a grid of {shapes['grid']} blocks, which clusters of {cluster} do not divide"
+        raise CudaError(INVALID_CLUSTER_SIZE, why)
     if math.prod(cluster) > PORTABLE_CLUSTER and not runtime.large_clusters.get(host or 0):
-        say(
+        raise CudaError(
+            INVALID_CLUSTER_SIZE,
             f"{demangle(kernel.name)} is launched in clusters of {math.prod(cluster)} blocks, it may have {PORTABLE_CLUSTER}: "
-            "cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) allows more"
+            "cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) allows more",
         )
-        raise CudaError(INVALID_CLUSTER_SIZE)
     most = dynamic_limit(runtime, host, kernel)
     if shared > most or static_shared(runtime, kernel) + shared > max_shared_bytes(runtime.target):
-        say(
+        raise CudaError(
+            INVALID_VALUE,
             f"{demangle(kernel.name)} is launched with {shared} bytes of dynamic shared memory, it may have {most}: "
-            "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows more"
+            "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows more",
         )
-        raise CudaError(INVALID_VALUE)
 
 
 def _stopped(run: Run) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ptxsim.cuda import linking
 from ptxsim.cuda.runtime import attributes
-from ptxsim.cuda.runtime.functions import CudaError, Dim3, function, say
+from ptxsim.cuda.runtime.functions import CudaError, Dim3, NotModeled, function
 from ptxsim.cuda.runtime.kernels import blocks_per_sm, kernel_at, most_threads
 from ptxsim.cuda.runtime.launches import (
     INVALID_CONFIGURATION,
@@ -26,7 +26,7 @@ from ptxsim.cuda.runtime.launches import (
     launch,
 )
 from ptxsim.cuda.runtime.properties import values
-from ptxsim.cuda.runtime.state import INVALID_VALUE, NOT_SUPPORTED, Runtime
+from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime
 from ptxsim.isa.variable_layout import size_of
 
 NOT_FOUND, INVALID_HANDLE, FILE_NOT_FOUND = 500, 400, 301
@@ -317,8 +317,8 @@ def link_add(
     if link is None or data is None:
         raise CudaError(INVALID_HANDLE if link is None else INVALID_VALUE)
     if type != PTX:
-        say(f"{(name or b'').decode() or 'what is linked'} is not PTX: only PTX is linked")
-        raise CudaError(NOT_SUPPORTED)
+        what = (name or b"").decode() or "what is linked"
+        raise NotModeled("cuLinkAddData", f"{what} is not PTX: only PTX is linked")
     link.texts.append(ctypes.string_at(data, size).rstrip(b"\0"))
 
 

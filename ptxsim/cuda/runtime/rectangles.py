@@ -6,8 +6,8 @@ import ctypes
 from typing import Any
 
 from ptxsim.cuda.runtime import copies, memory
-from ptxsim.cuda.runtime.functions import CudaError, Extent, PitchedPointer, function
-from ptxsim.cuda.runtime.state import INVALID_VALUE, NOT_SUPPORTED, Runtime
+from ptxsim.cuda.runtime.functions import CudaError, Extent, NotModeled, PitchedPointer, function
+from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime
 from ptxsim.cuda.runtime.steps import Kind
 from ptxsim.cuda.runtime.streams import in_order
 
@@ -29,7 +29,7 @@ class End(ctypes.Structure):
     def place(self, width: int) -> tuple[int, int]:
         """The address of the first byte, and how far apart rows are. Raises CudaError."""
         if self.type == _ARRAY:
-            raise CudaError(NOT_SUPPORTED)
+            raise NotModeled("cuMemcpy", copies.ARRAYS)
         pitch = self.pitch or width
         pointer = self.host if self.type == _HOST else self.device
         return (pointer or 0) + self.y * pitch + self.x, pitch
@@ -64,7 +64,7 @@ class End3D(ctypes.Structure):
     def pitched(self, width: int, height: int) -> PitchedPointer:
         """The memory, of so many rows in a plane. Raises CudaError."""
         if self.type == _ARRAY:
-            raise CudaError(NOT_SUPPORTED)
+            raise NotModeled("cuMemcpy", copies.ARRAYS)
         pointer = self.host if self.type == _HOST else self.device
         return PitchedPointer(pointer, self.pitch or width, width, self.height or height)
 

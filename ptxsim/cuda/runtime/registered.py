@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxsim.cuda.runtime.functions import CudaError, function, say
+from ptxsim.cuda.runtime.functions import CudaError, NotModeled, function
 from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime
 
 ALREADY_REGISTERED, NOT_REGISTERED = 712, 713
@@ -52,9 +52,10 @@ def _on_device(runtime: Runtime, host: int | None) -> int:
     found = runtime.arena.of_registered(host)
     if found is None:
         if host in runtime.registered:
-            say(
+            raise NotModeled(
+                "cudaHostRegister",
                 "cudaHostRegister: kernels are given no address of memory that shares a page with other registered memory, "
-                "or that is a file's or another process's too"
+                "or that is a file's or another process's too",
             )
         raise CudaError(INVALID_VALUE)
     return found

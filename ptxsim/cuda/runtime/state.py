@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import re
 import sys
 import threading
 import traceback
@@ -17,16 +18,19 @@ from typing import Any, NoReturn, Protocol
 from ptxsim.checks.in_flight import Streams
 from ptxsim.cuda.runtime.arena import Arena
 from ptxsim.cuda.runtime.binaries import Binaries, Loaded, NoImage
-from ptxsim.cuda.runtime.functions import CudaError, Function, say
+from ptxsim.cuda.runtime.functions import CudaError, Function, NotModeled, say
 from ptxsim.cuda.runtime.steps import Capture, Graph
-from ptxsim.diagnostic import PtxError
+from ptxsim.diagnostic import Finding, PtxError
 from ptxsim.session.module import Kernel
 from ptxsim.session.options import LaunchOptions
 from ptxsim.session.run import Run
 from ptxsim.types import Target
 
 FIRST_SPECIFIC = 90  # the first architecture with code that runs on no other
-INVALID_VALUE, OUT_OF_MEMORY, INVALID_DEVICE, NO_KERNEL_IMAGE, INVALID_PTX, NOT_SUPPORTED = 1, 2, 101, 209, 218, 801
+INVALID_VALUE, OUT_OF_MEMORY, INVALID_DEVICE, NO_KERNEL_IMAGE, INVALID_PTX = 1, 2, 101, 209, 218
+# Errors that say that a call is wrong: a value, memory that there is not, symbols, device pointers, handles.
+_WRONGLY_CALLED = {INVALID_VALUE, OUT_OF_MEMORY, 12, 13, 17, 21, 400}
+_ASKS = re.compile("Get|Query|Can|Export|Import")  # functions that programs call to know whether they may
 CONTEXT = 1  # the handle of the one context there is
 # Functions of the runtime that ask or choose, and do not make the device's primary context the current one.
 _BEFORE_CONTEXT = {
@@ -95,6 +99,7 @@ class Runtime:
     )  # kernels that may have more than 8 blocks in a cluster
     addresses: dict[str, int] = field(default_factory=dict)  # of functions, by name
     missing: set[bytes] = field(default_factory=set)  # functions that were called and are not here
+    told: set[str] = field(default_factory=set)  # why calls have failed
     remarks: list[str] = field(default_factory=list)  # for the end of the program
     texts: dict[tuple[int, int], Any] = field(default_factory=dict)  # of errors, as C strings
     kept: list[Any] = field(default_factory=list)  # what addresses were given of
@@ -147,6 +152,7 @@ class Runtime:
                     self._begin(function.name)
                     return self.fail(self.sticky or function.body(self, *args) or 0)
                 except CudaError as error:
+                    self._tell(function.name, error)
                     return self.fail(error.code)
                 except PtxError as error:
                     self.collector.refuse(error)
@@ -165,6 +171,18 @@ class Runtime:
                     self._defect(function)
 
         return call
+
+    def _tell(self, name: str, error: CudaError) -> None:
+        """The program's author is told why a call fails; what only has asked a question is not."""
+        if isinstance(error, NotModeled):
+            self.collector.refuse(PtxError(Finding("not-modeled", error.why)))
+            return
+        is_call = error.code in _WRONGLY_CALLED and not _ASKS.search(name)
+        title, meaning, *_ = (text.decode() for text in errors()[error.code])
+        why = f"{name.lstrip('_')} fails with {title} ({meaning}){f': {error.why}' if error.why else ''}"
+        if (error.why or is_call) and why not in self.told:
+            self.told.add(why)
+            say(why)
 
     def _begin(self, name: str) -> None:
         """A function is called: the runtime's first one that needs a context makes the primary one current."""

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ptxsim.cuda.runtime.functions import CudaError, function, say
-from ptxsim.cuda.runtime.state import INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Runtime
+from ptxsim.cuda.runtime.functions import CudaError, NotModeled, function
+from ptxsim.cuda.runtime.state import INVALID_VALUE, OUT_OF_MEMORY, Runtime
 
 GRANULARITY = 2 << 20  # of sizes and addresses, as an H200 says it
 _PINNED, _DEVICE = 1, 1  # CUmemAllocationType, CUmemLocationType
@@ -191,10 +191,7 @@ def map_memory(runtime: Runtime, pointer: int | None, size: int, offset: int, ha
     if any(mapping.address < address + size and address < mapping.end for mapping in known.mapped.values()):
         raise CudaError(INVALID_VALUE)
     if memory.is_mapped:
-        say(
-            "cuMemMap: memory that is mapped at two places at a time is not modeled: the program gets CUDA_ERROR_NOT_SUPPORTED"
-        )
-        raise CudaError(NOT_SUPPORTED)
+        raise NotModeled("cuMemMap", "cuMemMap: memory that is mapped at two places at a time is not modeled")
     memory.is_mapped = True
     known.mapped[address] = Mapping(address, memory)
     if memory.held is not None:
