@@ -38,6 +38,7 @@ from ptxsim.source import Source  # noqa: E402
 KNOWN = ROOT / "tools" / "data" / "mutants.tsv"
 SLOWER = 50  # times the original's warp instructions, and so many more, after which a mutant is taken for endless
 LEAST = 200_000
+EVERY = 100  # mutants after which a line says how far the tool is
 
 
 @dataclass(frozen=True)
@@ -151,25 +152,25 @@ def main() -> int:
         elif not before.broken:
             right.append(program)
     work = list(work_of(right, options.engine, options.only, options.thin))
-    verdicts, illegal, crashes = [], 0, 0
-    for verdict in spread(judge, work, options.jobs, chunk=4):
+    known, equal, unexplained = known_misses(), set[int](), list[str]()
+    verdicts, illegal, crashes = list[Verdict](), 0, 0
+    for n, verdict in enumerate(spread(judge, work, options.jobs, chunk=4), 1):
+        place = f"{verdict.program}:{verdict.mutant.line}: {verdict.mutant.kind}"
         illegal += verdict.what.startswith("illegal")
         crashes += verdict.what.startswith("crash")
-        if options.list or verdict.what.startswith("crash"):
-            print(f"{verdict.program}:{verdict.mutant.line}: {verdict.mutant.kind}: {verdict.what}  ({verdict.shown})")
+        if verdict.what == "missed":
+            what, reason = known.get((verdict.program, verdict.mutant.kind, str(verdict.mutant.line)), ("missed", ""))
+            if what == "equivalent":
+                equal.add(len(verdicts))
+            if not reason:
+                unexplained.append(place)
+            print(f"{place}: {what}{reason and ': ' + reason}  ({verdict.shown})", flush=True)
+        elif options.list or verdict.what.startswith("crash"):
+            print(f"{place}: {verdict.what}  ({verdict.shown})", flush=True)
         if not verdict.what.startswith("illegal"):
             verdicts.append(verdict)
-    known, equal, unexplained = known_misses(), set(), list[str]()
-    for n, verdict in enumerate(verdicts):
-        if verdict.what != "missed":
-            continue
-        what, reason = known.get((verdict.program, verdict.mutant.kind, str(verdict.mutant.line)), ("missed", ""))
-        if what == "equivalent":
-            equal.add(n)
-        place = f"{verdict.program}:{verdict.mutant.line}: {verdict.mutant.kind}"
-        print(f"{place}: {what}{reason and ': ' + reason}  ({verdict.shown})")
-        if not reason:
-            unexplained.append(place)
+        if n % EVERY == 0:
+            print(f"{n} of {len(work)} mutants, {len(unexplained)} missed so far", file=sys.stderr)
     table(verdicts, equal)
     print(f"{len(right)} programs, {illegal} mutants that are no legal PTX left out")
     if unexplained:
