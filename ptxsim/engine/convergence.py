@@ -28,7 +28,7 @@ from ptxsim.machine.barriers.mbarrier_state import is_over
 from ptxsim.machine.cta import Warp
 from ptxsim.machine.event import Event
 from ptxsim.machine.fault import Converge, Fault, Wait, first_lane
-from ptxsim.machine.records import AT_MBARRIERS, BARRIERS, CLUSTER, FIRST_BARRIER, IN_PYTHON, RUNS, Split
+from ptxsim.machine.records import AT_MBARRIERS, BARRIERS, CLUSTER, CONVERGES, FIRST_BARRIER, IN_PYTHON, RUNS, Split
 from ptxsim.machine.state import Machine
 
 TOGETHER = "all lanes of the warp must execute an .aligned instruction together: put it where their ways join"
@@ -38,13 +38,15 @@ NAMED = "name only lanes that execute the instruction, or put it where the ways 
 def settle(warp: Warp, program: Program, machine: Machine) -> None:
     """Let the splits go on whose wait is over."""
     record, s = warp.record, 0
-    if len(warp.waits) > 1:
+    if record.splits > 1 and sum(split.wait == CONVERGES for split in warp.splits) > 1:
         _meet_at_several(warp, program, machine)
     while s < record.splits:
         split = record.split[s]
         number = split.wait - FIRST_BARRIER
-        if split.wait == IN_PYTHON:
-            s = _settle_in_python(warp, s)
+        if split.wait == CONVERGES:
+            s = gather(warp, s)
+        elif split.wait == IN_PYTHON:
+            _settle_in_python(warp, split)
         elif split.wait == AT_MBARRIERS:
             if is_over(record, split, machine.steps):
                 mask = lanes_of(split.lanes)
@@ -61,22 +63,14 @@ def settle(warp: Warp, program: Program, machine: Machine) -> None:
         s += 1
 
 
-def _settle_in_python(warp: Warp, s: int) -> int:
-    """The same for one that waits in Python. Returns where it is now."""
-    wait, live = warp.waits[warp.record.split[s].ticket], warp.live
-    if isinstance(wait, Converge):
-        s = gather(warp, s)
-        missing = wait.lanes & ~lanes_of(warp.record.split[s].mask) & live
-        over = not missing.any() or bool((wait.lanes & ~live).any())
-    else:
-        over = wait.ready()
-        if over and wait.result is not None:
+def _settle_in_python(warp: Warp, split: Split) -> None:
+    """The same for one that waits for something that Python knows."""
+    wait = warp.waits[split.ticket]
+    if wait.ready():
+        if wait.result is not None:
             wait.result()
-    if over:
-        split = warp.record.split[s]
         del warp.waits[split.ticket]
         split.wait = RUNS
-    return s
 
 
 def _meet_at_several(warp: Warp, program: Program, machine: Machine) -> None:
@@ -104,7 +98,6 @@ def _meet_at_several(warp: Warp, program: Program, machine: Machine) -> None:
         )
     for split in splits_there:
         machine.warp_instructions += 1
-        del warp.waits[split.ticket]
         split.wait, split.op = RUNS, split.op + 1
 
 
@@ -130,22 +123,14 @@ def _comes_after(program: Program, start: int, block: int) -> bool:
 
 def gather(warp: Warp, s: int) -> int:
     """Join a split that waits for lanes with those that have come to the same place. Returns where it is now."""
-    record = warp.record
-    for other in reversed(range(record.splits)):
-        split, one = record.split[s], record.split[other]
-        if other == s or (one.block, one.op) != (split.block, split.op):
+    split = warp.record.split[s]
+    for one in warp.splits:
+        if one.call == split.call or (one.block, one.op) != (split.block, split.op):
             continue
-        if one.call != split.call and _way(warp, one) != _way(warp, split):
-            continue
-        if one.wait == RUNS or isinstance(warp.waits_for(one), Converge):
-            if one.wait == IN_PYTHON:
-                del warp.waits[one.ticket]
-            if one.call != split.call:
-                share_calls(warp.calls[split.call], warp.calls[one.call], lanes_of(one.mask))
-            split.mask |= one.mask
-            splits.remove(record, other)
-            s -= other < s
-    return s
+        if one.wait in (RUNS, CONVERGES) and _way(warp, one) == _way(warp, split):
+            share_calls(warp.calls[split.call], warp.calls[one.call], lanes_of(one.mask))
+            one.call = split.call
+    return splits.meet(warp.record, s)
 
 
 def aligned(op: Op, warp: Warp, lanes: np.ndarray, mask: np.ndarray) -> Converge | None:
@@ -268,16 +253,16 @@ def _is_past(warp: Warp, other: Split, split: Split, program: Program) -> bool:
 def ahead(warp: Warp, program: Program) -> np.ndarray | None:
     """Of a warp in which lanes wait for others, by block, whether those may be there and still come, so that nothing changes for who waits;
     None where they are elsewhere or have all come, or that cannot be said by block."""
-    waiting = [split for split in warp.splits if split.wait == IN_PYTHON]
-    if any(split.call for split in warp.splits) or not all(isinstance(wait, Converge) for wait in warp.waits.values()):
+    if any(split.call or split.wait == IN_PYTHON for split in warp.splits):
         return None
-    others = [split for split in warp.splits if split.wait != IN_PYTHON]
-    found = _ahead(program, frozenset(split.block for split in waiting))
+    places = frozenset(split.block for split in warp.splits if split.wait == CONVERGES)
+    others = [split for split in warp.splits if split.wait != CONVERGES]
+    found = ways_to(program, places)
     return found if others and all(found[split.block] for split in others) else None
 
 
 @fact
-def _ahead(program: Program, places: frozenset[int]) -> np.ndarray:
+def ways_to(program: Program, places: frozenset[int]) -> np.ndarray:
     """The blocks that lead to all of some others, are none of them, and end no lanes, int64."""
     leads = [
         all(block not in places and reached(program, block) >> at & 1 for at in places)

@@ -98,7 +98,7 @@ class Interpreter:
     def choose(self, warp: Warp) -> int:
         """The split of a warp to run next. Raises Fault where lanes wait for others that have gone past them."""
         convergence.settle(warp, self.program, self.machine)
-        found = convergence.passed(warp, self.program) if warp.waits else None
+        found = convergence.passed(warp, self.program) if warp.converges else None
         if found is not None:
             self.current, fault = found
             raise fault

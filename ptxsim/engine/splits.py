@@ -15,7 +15,7 @@ from ptxsim.jit.body import body
 from ptxsim.jit.record import FLAG, I32, U32, Pointer
 from ptxsim.lanes import LANES
 from ptxsim.machine.barriers.cta import lanes_exit
-from ptxsim.machine.records import FIRST_BARRIER, RUNS, CtaRecord, Split, WarpRecord
+from ptxsim.machine.records import CONVERGES, FIRST_BARRIER, RUNS, CtaRecord, Split, WarpRecord
 
 Weights = Annotated[Sequence[int], Pointer(np.dtype(np.int64))]
 Targets = Annotated[Sequence[int], Pointer(np.dtype(np.int32))]
@@ -146,6 +146,28 @@ def merge(warp: WarpRecord, s: int) -> None:
             split.steps = min(split.steps, one.steps)
             remove(warp, other)
             return
+
+
+@body
+def meet(warp: WarpRecord, s: I32) -> I32:
+    """Join split s, which waits for lanes, with those that have come to the same place of the same call; it goes on when none is missing that
+    has not exited. Returns where it is now.
+
+    Where one has exited it goes on, too: the instruction, executed again, says so."""
+    other = 0
+    while other < warp.splits:
+        split, one = warp.split[s], warp.split[other]
+        together = one.block == split.block and one.op == split.op and one.call == split.call
+        if other != s and together and (one.wait == RUNS or one.wait == CONVERGES):
+            split.mask = split.mask | one.mask
+            remove(warp, other)
+            s -= 1 if other < s else 0
+        else:
+            other += 1
+    split = warp.split[s]
+    if split.lanes & ~split.mask & warp.live == 0 or split.lanes & ~warp.live != 0:
+        split.wait = RUNS
+    return s
 
 
 @body

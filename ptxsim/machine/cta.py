@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ptxsim.lanes import LANES, lanes_of
+from ptxsim.lanes import LANES, lanes_of, mask_word
 from ptxsim.machine.barriers.cluster import describe_cluster
 from ptxsim.machine.barriers.cta import NamedBarriers
 from ptxsim.machine.barriers.mbarrier_state import describe_wait, open_lanes, watched
@@ -22,6 +22,7 @@ from ptxsim.machine.records import (
     AT_MBARRIERS,
     BARRIERS,
     CLUSTER,
+    CONVERGES,
     FIRST_BARRIER,
     IN_PYTHON,
     RUNS,
@@ -90,7 +91,7 @@ class Warp:
     def __init__(self, cta: Cta, index: int, memory: np.ndarray):
         self.cta, self.index, self.memory = cta, index, memory
         self.record = WarpRecord.of(memory)
-        self.waits: dict[int, Wait | Converge] = {}  # by the ticket of the split
+        self.waits: dict[int, Wait] = {}  # by the ticket of the split
         self.stays = False  # whether all its lanes but those of one split wait for these, which were where they are a turn ago, too
         self.calls: dict[
             int, Frame
@@ -124,6 +125,8 @@ class Warp:
         """What a split waits for."""
         if split.wait in (RUNS, IN_PYTHON):
             return self.waits[split.ticket] if split.wait == IN_PYTHON else None
+        if split.wait == CONVERGES:
+            return Converge(lanes_of(split.lanes))
         if split.wait == AT_MBARRIERS:
             record, names = self.record, self.cta.cluster.variables
             first = next(
@@ -145,9 +148,17 @@ class Warp:
         return [(MBarrierRecord.from_address(place), lanes) for place, lanes in count.items()]
 
     def wait(self, split: Split, what: Wait | Converge) -> None:
-        """Let a split wait for something that Python knows."""
-        split.wait, split.ticket = IN_PYTHON, self.next_number()
-        self.waits[split.ticket] = what
+        """Let a split wait for lanes, or for something that Python knows."""
+        if isinstance(what, Converge):
+            split.wait, split.lanes = CONVERGES, mask_word(what.lanes)
+        else:
+            split.wait, split.ticket = IN_PYTHON, self.next_number()
+            self.waits[split.ticket] = what
+
+    @property
+    def converges(self) -> bool:
+        """Whether some of its lanes wait for others."""
+        return any(split.wait == CONVERGES for split in self.splits)
 
     def next_number(self) -> int:
         """A number for a wait or a call."""

@@ -20,9 +20,9 @@ MOST_GROUPS = 8  # warpgroups of a CTA: each has a barrier of its own after the 
 
 CLUSTER = BARRIERS + MOST_GROUPS  # a CTA's view of the barrier of its cluster comes after those
 
-# What a split waits for: nothing, something that a Python object knows, mbarriers (those that its lanes watch), or a barrier of
-# the CTA (its number + FIRST_BARRIER).
-RUNS, IN_PYTHON, AT_MBARRIERS, FIRST_BARRIER = range(4)
+# What a split waits for: nothing, something that a Python object knows, mbarriers (those that its lanes watch), other lanes of the warp
+# that an instruction needs beside its own, or a barrier of the CTA (its number + FIRST_BARRIER).
+RUNS, IN_PYTHON, AT_MBARRIERS, CONVERGES, FIRST_BARRIER = range(5)
 
 
 @record
@@ -37,7 +37,7 @@ class Split(Record):
     wait: I32
     ticket: I32  # the phase of the barrier, or which of the warp's waits in Python
     site: I32  # of the operation that waits at a barrier or at mbarriers
-    lanes: U32  # that wait at mbarriers or at the cluster's barrier
+    lanes: U32  # that wait at mbarriers or at the cluster's barrier; where it converges, those that have to be together
     due: I64  # the warp turn of the machine at which that wait times out
     steps: I64  # the warp's turn at which it ran last, while there were several splits
 
@@ -129,7 +129,7 @@ class WarpRecord(Record):
     # The mbarrier that each lane waits for (address of its record), and its phase.
     watched: Annotated[MutableSequence[int], I64, LANES]
     watched_in: Annotated[MutableSequence[int], I32, LANES]
-    # Where lanes wait for others, as Python knows: by block, whether these may still come when they are there (address). 0: Python looks.
+    # Where lanes wait for others: by block, whether these may still come when they are there (address). 0: Python looks.
     ahead: I64
 
 

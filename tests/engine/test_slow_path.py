@@ -94,14 +94,14 @@ def test_the_interpreter_has_no_slow_path():
 
 
 def test_a_cluster_comes_back_to_native_code(monkeypatch):
-    """Lanes that wait for others of their warp are Python's, for a round or two of the hundreds."""
+    """Lanes that wait for others of their warp in the middle of a block are Python's, for a round or two of the hundreds."""
     rounds, in_python = [], NativeCluster._round_of_python
     monkeypatch.setattr(
         NativeCluster,
         "_round_of_python",
         lambda self, *how: rounds.append(self.standing.rounds) or in_python(self, *how),
     )
-    apart = "bra TEST; SYNC: bar.warp.sync -1; bra ON; TEST: @%p0 bra SYNC; add.u32 %r4, %r4, 1; bra SYNC; ON:"
+    apart = "bra TEST; SYNC: mov.u32 %r5, 0; bar.warp.sync -1; bra ON; TEST: @%p0 bra SYNC; add.u32 %r4, %r4, 1; bra SYNC; ON:"
     loop = "mov.u32 %r5, 0; L: bar.sync 0; add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 300; @%p2 bra L;"
     text = body("and.b32 %r4, %r0, 1; setp.eq.u32 %p0, %r4, 0;" + loop + apart + loop.replace("L", "M"))
     found, expected = (run(text, engine) for engine in ("compiled", "interpreter"))

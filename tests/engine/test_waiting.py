@@ -275,3 +275,64 @@ def test_they_stay_in_native_code(name, monkeypatch):
     monkeypatch.setattr(NativeContext, "enter", lambda *given: entered.append(given) or enter(*given))
     run(beside(**ON_THE_WAY[name], turns=1000), "compiled", 64, checks="none")
     assert 0 < len(entered) < 100
+
+
+# In every turn one lane of a group waits for the second warp, and then all of the group meet.
+TOGETHER = """
+    mov.u32 %r5, tile; add.u32 %r6, %r5, 8; @!%p0 bra READY;
+    mbarrier.init.shared.b64 [%r5], 1; mbarrier.init.shared.b64 [%r6], {groups};
+READY:
+    bar.sync 0; mov.u32 %r2, 0; mov.u32 %r10, 0; setp.ge.u32 %p1, %r1, 32; @%p1 bra SECOND;
+    and.b32 %r7, %r1, 31 / {groups}; setp.ne.u32 %p3, %r7, 0; {mask}
+TURN:
+    and.b32 %r8, %r2, 1; @%p3 bra MEET;
+LOOK: mbarrier.try_wait.parity.shared.b64 %p2, [%r5], %r8; @!%p2 bra LOOK; {leader}
+MEET:
+    bar.warp.sync {members}; ld.volatile.shared.u32 %r9, [%r5+16]; mad.lo.u32 %r10, %r10, 3, %r9; bar.warp.sync {members};
+    @%p3 bra ON; mbarrier.arrive.shared.b64 %d3, [%r6];
+ON: add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, {turns}; @%p2 bra TURN;
+    st.global.u32 [%d1], %r10; bra DONE;
+SECOND:
+    setp.ne.u32 %p1, %r1, 32; @%p1 bra DONE;
+GIVE:
+    st.volatile.shared.u32 [%r5+16], %r2; mbarrier.arrive.shared.b64 %d3, [%r5]; and.b32 %r8, %r2, 1;
+ASK: mbarrier.try_wait.parity.shared.b64 %p2, [%r6], %r8; @!%p2 bra ASK;
+    add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, {turns}; @%p2 bra GIVE;
+DONE:
+"""
+HALF = "setp.lt.u32 %p1, %r1, 16; selp.u32 %r3, 0xffff, 0xffff0000, %p1;"
+MEETINGS = {
+    "all": {},
+    "halves": {"groups": 2, "mask": HALF, "members": "%r3"},
+    "all, by a register": {"mask": "mov.u32 %r3, -1;", "members": "%r3"},
+    "one that ends": {"leader": "setp.eq.u32 %p2, %r2, 5; @%p2 exit;"},
+    "one that leaves the loop": {"leader": "setp.eq.u32 %p2, %r2, 5; @%p2 bra DONE;"},
+    "one that no mask names": {"members": "0xfffffffe"},
+}
+
+
+def together(groups=1, turns=30, mask="", members="-1", leader="") -> str:
+    return TOGETHER.format(groups=groups, turns=turns, mask=mask, members=members, leader=leader)
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", MEETINGS)
+def test_lanes_that_meet_in_every_turn_do_the_same_natively(name, seed):
+    def outcome(engine: str) -> tuple:
+        data, result = run(together(**MEETINGS[name]), engine, 64, seed=seed)
+        return data, facts(result), names(result.findings)
+
+    expected = {
+        "one that ends": ["deadlock"],
+        "one that leaves the loop": ["deadlock"],
+        "one that no mask names": ["member-mask"],
+    }
+    assert same_on_both(outcome)[-1] == expected.get(name, [])
+
+
+@pytest.mark.parametrize("name", ["all", "all, by a register"])
+def test_lanes_that_meet_in_every_turn_stay_in_native_code(name, monkeypatch):
+    entered, enter = [], NativeContext.enter
+    monkeypatch.setattr(NativeContext, "enter", lambda *given: entered.append(given) or enter(*given))
+    run(together(**MEETINGS[name], turns=1000), "compiled", 64, checks="none")
+    assert 0 < len(entered) < 100

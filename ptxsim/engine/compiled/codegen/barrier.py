@@ -1,7 +1,8 @@
-"""bar and barrier: synchronisation and arrival."""
+"""bar and barrier: synchronisation and arrival; bar.warp.sync."""
 
 from __future__ import annotations
 
+from ptxsim.engine.compiled.codegen.effects import traced
 from ptxsim.engine.compiled.codegen.function import FunctionWriter
 from ptxsim.engine.compiled.codegen.registry import lowers
 from ptxsim.engine.compiled.ir.value import CannotEmit
@@ -50,3 +51,21 @@ def _same(w: FunctionWriter, source: Operand) -> int | str:
     word = w.emitter.convert(w.read(source), "u32")
     w.bail_unless(w.all_of(word == w.emitter.permute(word, [0] * LANES)))
     return w.emitter.let(f"extractelement {word.type} {word.text}, i64 0")
+
+
+@lowers("warp_barrier")
+def warp_barrier(w: FunctionWriter, op: Op) -> None:
+    """The lanes that have come wait for others in native code where the barrier begins a block, which is then executed again."""
+    if w.index == 0 and op.guard is None and not w.options.full:
+        e = w.emitter
+        members, is_one = w.same(e.convert(w.read(op.sources[0]), "u32"), w.mask)
+        live = e.field("%warp", WARP["live"], "i32")
+        away, strangers, exited = (
+            e.let(f"and i32 {one}, {e.let(f'xor i32 {other}, -1')}")
+            for one, other in ((members, w.mask), (w.mask, members), (members, live))
+        )
+        wrong = e.let(f"or i32 {strangers}, {exited}")
+        can_wait = e.let(f"and i1 {is_one}, {e.let(f'icmp eq i32 {wrong}, 0')}")
+        waits = e.let(f"and i1 {can_wait}, {e.let(f'icmp ne i32 {away}, 0')}")
+        w.leave_if(waits, abi.CONVERGE, block=w.number, taken=members, site=op.site)
+    traced(w, op)

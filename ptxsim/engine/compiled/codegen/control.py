@@ -7,7 +7,7 @@ import numpy as np
 from ptxsim.engine.analysis.forward_progress import impatience
 from ptxsim.engine.compiled.codegen.function import FunctionWriter
 from ptxsim.engine.compiled.codegen.operands import Options
-from ptxsim.engine.compiled.ir.value import CannotEmit, Value
+from ptxsim.engine.compiled.ir.value import CannotEmit
 from ptxsim.engine.compiled.runtime import abi
 from ptxsim.engine.compiled.runtime.abi import WARP, WarpLayout
 from ptxsim.engine.program.call_paths import call_paths, candidates
@@ -108,15 +108,6 @@ class ControlWriter(FunctionWriter):
         self.flush(self.live[self.index])
         return self.mask if guard is None else self.word(guard)
 
-    def _same(self, value: Value, taken: str) -> tuple[str, str]:
-        """The value of the first of some lanes, of which there is one; and an i1, whether all of them have it."""
-        e = self.emitter
-        self.declare("llvm.cttz.i32", "i32", "i32", "i1")
-        first = e.let(f"call i32 @llvm.cttz.i32(i32 {taken}, i1 true)")
-        found = e.let(f"extractelement {value.type} {value.text}, i32 {first}")
-        others = e.let(f"and i32 {self.word(value != self.spread(found, value.kind))}, {taken}")
-        return found, e.let(f"icmp eq i32 {others}, 0")
-
     def _branch_by_table(self, op: Op) -> None:
         e, index = self.emitter, self.emitter.convert(self.read(op.sources[0]), "u32")
         taken = self._taken(op)
@@ -125,7 +116,7 @@ class ControlWriter(FunctionWriter):
         left = self._done()
         if op.guard is not None:
             self._go_on_if_none(taken, left)
-        found, is_one = self._same(index, taken)
+        found, is_one = self.same(index, taken)
         if op.guard is not None:
             is_one = e.let(f"and i1 {is_one}, {e.let(f'icmp eq i32 {taken}, {self.mask}')}")
         n, targets = self.label_number(), dict.fromkeys(op.targets)
@@ -161,7 +152,7 @@ class ControlWriter(FunctionWriter):
         edges = [paths.edges[op.site, each.name] for each in functions]
         number = str(edges[0])
         if address is not None:
-            found, is_one = self._same(address, e.let(f"select i1 {self._none(taken)}, i32 {self.mask}, i32 {taken}"))
+            found, is_one = self.same(address, e.let(f"select i1 {self._none(taken)}, i32 {self.mask}, i32 {taken}"))
             places = [self.program.function_addresses[each.name] for each in functions]
             number = "-1"
             for place, edge in zip(places, edges):

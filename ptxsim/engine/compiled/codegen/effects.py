@@ -11,7 +11,7 @@ from ptxsim.engine.program.operation import Op
 
 @lowers("load", "store", "atomic", "fence", "createpolicy", "mbarrier", "cluster_barrier", "set_registers")
 @lowers("tensor_memory_fence", "griddepcontrol")
-@lowers("shuffle", "vote", "match", "redux", "elect", "activemask", "warp_barrier")
+@lowers("shuffle", "vote", "match", "redux", "elect", "activemask")
 def traced(w: FunctionWriter, op: Op) -> None:
     """Print what the effect does to the emit port."""
     if op.aligned:

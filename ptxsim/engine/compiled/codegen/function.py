@@ -71,6 +71,15 @@ class FunctionWriter(OperandWriter):
         if not self.options.full or op.guard is not None:
             raise CannotEmit("a partial warp")
 
+    def same(self, value: Value, lanes: str) -> tuple[str, str]:
+        """The value of the first of some lanes, of which there is one; and an i1, whether all of them have it."""
+        e = self.emitter
+        self.declare("llvm.cttz.i32", "i32", "i32", "i1")
+        first = e.let(f"call i32 @llvm.cttz.i32(i32 {lanes}, i1 true)")
+        found = e.let(f"extractelement {value.type} {value.text}, i32 {first}")
+        others = e.let(f"and i32 {self.word(value != self.spread(found, value.kind))}, {lanes}")
+        return found, e.let(f"icmp eq i32 {others}, 0")
+
     # ---- calls and memory ----
 
     def lanes_before_bail(self, op: Op) -> str:
@@ -151,6 +160,14 @@ class FunctionWriter(OperandWriter):
         e.line(f"wait{n}:")
         self.leave(status, block=self.number, op=self.index + 1, own_site=self.op.site)
         e.line(f"good{n}:")
+
+    def leave_if(self, condition: str, status: int, **fields: int | str) -> None:
+        """Return a status where an i1 holds, as `leave` does."""
+        e, n = self.emitter, self.label_number()
+        e.line(f"  br i1 {condition}, label %away{n}, label %here{n}")
+        e.line(f"away{n}:")
+        self.leave(status, **fields)
+        e.line(f"here{n}:")
 
     def leave(self, status: int, **fields: int | str) -> None:
         """Set fields of the warp (`site`: of the context) and return a status."""

@@ -21,6 +21,7 @@ from ptxsim.engine.compiled.library import Code, Library, Wish, specials_of
 from ptxsim.engine.compiled.run.call_tables import CallTables
 from ptxsim.engine.compiled.runtime.abi import HEADER_BYTES, KINDS, READ_ONLY, Context, WarpLayout, register_bytes
 from ptxsim.engine.compiled.runtime.events import CONSUMER
+from ptxsim.engine.convergence import ways_to
 from ptxsim.engine.program.call_paths import call_paths
 from ptxsim.engine.program.operand import Register as RegisterOperand
 from ptxsim.engine.program.operation import (
@@ -135,6 +136,9 @@ class NativeContext:
         # Of code: for parts of warps, for whole warps.
         self._places = np.zeros((2, len(lengths_of(self.program))), np.int64)
         self.record.masked, self.record.full = (row.ctypes.data for row in self._places)
+        self._ways = np.zeros(len(lengths_of(self.program)), np.int64)
+        self.record.ways = self._ways.ctypes.data
+        self.record.find_ways = self.callbacks.address(self._find_ways, None, ctypes.c_int32)
         self.record.strayed, self.record.garbage = machine.strayed.ctypes.data, machine.garbage
         self.record.allocations = len(memory.allocations)
         self.record.arena = memory.bytes.ctypes.data - ARENA
@@ -195,6 +199,10 @@ class NativeContext:
     def mix(self) -> None:
         """Turns have lengths by chance, where warps can tell."""
         self.record.draws, self.record.mixes = self.machine.draws.address, warps_tell(self.program)
+
+    def _find_ways(self, block: int) -> None:
+        """Called from native code: lanes wait for others at the start of a block."""
+        self._ways[block] = ways_to(self.program, frozenset([block])).ctypes.data
 
     def _land(self) -> None:
         """Called from native code: asynchronous work of Python completes."""

@@ -34,7 +34,7 @@ from ptxsim.machine.barriers.mbarrier_end import look_over
 from ptxsim.machine.copies.lane_copies import ROOM
 from ptxsim.machine.cta import Cluster, Cta, Warp
 from ptxsim.machine.fault import Fault
-from ptxsim.machine.records import IN_PYTHON, WarpRecord
+from ptxsim.machine.records import CONVERGES, WarpRecord
 from ptxsim.machine.state import Machine
 from ptxsim.machine.tensor_memory import cells as tensor_memory
 from ptxsim.machine.warpgroup import ProductRecord
@@ -319,7 +319,7 @@ class NativeCluster(ClusterMemory):
         if outcome != Outcome.ENDED and self._may_go_back():
             self.clusters.is_left, self.clusters.flying = 0, len(self._products())
             for warp in turns.warps:
-                blocks = None if warp.stays or not warp.waits else ahead(warp, self.native.program)
+                blocks = None if warp.stays or not warp.converges else ahead(warp, self.native.program)
                 warp.record.ahead = 0 if blocks is None else blocks.ctypes.data
             for cta, groups in zip(self.ctas, self.warpgroups):
                 cta.warpgroups = groups[0].address
@@ -329,13 +329,13 @@ class NativeCluster(ClusterMemory):
         """Whether native code knows of all that warps wait for, or that lanes wait only for others that stay where they spin, or are on
         their way, and can compute the products in flight."""
         turns, program = self._objects(), self.native.program
-        if self.native.puts_off or any(warp.in_flight for warp in turns.warps):
+        if self.native.puts_off or any(warp.in_flight or warp.waits for warp in turns.warps):
             return False
-        if any(warp.waits and not warp.stays and ahead(warp, program) is None for warp in turns.warps):
+        if any(warp.converges and not warp.stays and ahead(warp, program) is None for warp in turns.warps):
             return False
         if not all(map(self.native.prepares, self._products())):
             return False
-        splits = (split for warp in turns.warps for split in warp.splits if split.wait != IN_PYTHON)
+        splits = (split for warp in turns.warps for split in warp.splits if split.wait != CONVERGES)
         return all(split.op in (0, len(self.native.program.blocks[split.block])) for split in splits)
 
     def _products(self) -> list[ProductRecord]:

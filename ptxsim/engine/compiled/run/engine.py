@@ -28,9 +28,9 @@ from ptxsim.isa.facts import Mechanism
 from ptxsim.lanes import EVERY, LANES
 from ptxsim.machine.copies.lane_copies import ROOM, make_room
 from ptxsim.machine.cta import Register, Warp
-from ptxsim.machine.fault import Converge
 from ptxsim.machine.memory import RANK_SHIFT
 from ptxsim.machine.port import Port
+from ptxsim.machine.records import CONVERGES
 from ptxsim.machine.special import value as special_value
 from ptxsim.machine.state import Machine
 
@@ -150,7 +150,7 @@ class CompiledEngine:
         record = warp.record
         warp.stays = False
         while record.left > 0:
-            if not (warp.in_flight or warp.waits or self.native.puts_off):
+            if not (warp.in_flight or warp.waits or warp.converges or self.native.puts_off):
                 if self._enter("turn", warp) != LEFT:
                     return
             else:  # Python looks at waits and at registers in flight before each block, or gives the turns
@@ -171,8 +171,8 @@ class CompiledEngine:
             return True
         if (
             not warp.in_flight
-            and len(warp.waits) == record.splits - 1
-            and all(isinstance(wait, Converge) for wait in warp.waits.values())
+            and record.splits > 1
+            and all(each.wait == CONVERGES for place, each in enumerate(warp.splits) if place != s)
         ):
             status = self._enter("stay", warp)
             warp.stays = status == MOVED
@@ -234,7 +234,7 @@ class CompiledEngine:
         if goes_on:
             native.record.count -= split.op + 1  # native code counts blocks
             split.op = 0
-        elif warp.waits or warp.in_flight or warp.cta.is_multiplying:
+        elif warp.waits or warp.converges or warp.in_flight or warp.cta.is_multiplying:
             native.record.site, warp.record.left = WATCHED, warp.record.left - 1
         else:
             native.record.site = FINISHED

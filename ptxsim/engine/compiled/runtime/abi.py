@@ -90,6 +90,10 @@ class Context(Record):
     # Warp instructions of rounds after which a cluster only polls; `count` when the round that runs began.
     idle: I64
     began: I64
+    # Of each block whose first operation lanes may wait at for others: WarpRecord.ahead then, address, 0 where nobody has waited yet; what
+    # makes it (callback).
+    ways: I64
+    find_ways: I64
     polls: I64  # whether each block is in a loop that polls, i64: address, 0 if none is
     calls: I64  # what functions a program calls (engine.compiled.runtime.calls), 0 if none natively: address
     # What takes full batches before `flush` does: how many bodies, their CONSUMER (runtime.events); bits by the numbers of events that others
@@ -106,8 +110,8 @@ HEADER_BYTES = -(-WarpRecord.dtype.itemsize // ALIGN) * ALIGN
 # or the tensor core owns only Python knows.
 NOWHERE, FINISHED, WATCHED = range(0xFFFF_FFFF, 0xFFFF_FFFC, -1)
 
-# What the kernel function returns. PLACED: its splits stand where they go on.
-NEXT, DIVERGE, EXIT, BAIL, BARRIER, ARRIVE, WARPGROUP, WAITS, CALL, RETURN, PLACED, VOTE = range(12)
+# What the kernel function returns. PLACED: its splits stand where they go on. CONVERGE: lanes wait for others (`taken`: for whom, and themselves).
+NEXT, DIVERGE, EXIT, BAIL, BARRIER, ARRIVE, WARPGROUP, WAITS, CALL, RETURN, PLACED, VOTE, CONVERGE = range(13)
 
 # Bits of an allocation's kind.
 KINDS = {"global": 1, "const": 2, "param": 4}

@@ -12,7 +12,7 @@ from ptxsim.engine.compiled.runtime import abi, calls
 from ptxsim.engine.compiled.runtime.abi import UNKNOWN, Context
 from ptxsim.engine.compiled.runtime.events import event
 from ptxsim.engine.compiled.runtime.warpgroups import complete_due, next_product
-from ptxsim.engine.splits import NONE, choose, diverge, leave, move, released, wait_at
+from ptxsim.engine.splits import NONE, choose, diverge, leave, meet, move, released, wait_at
 from ptxsim.engine.turns import ENOUGH, TURN, Outcome, some_blocks
 from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, indirect, view
@@ -28,8 +28,8 @@ from ptxsim.machine.records import (
     AT_MBARRIERS,
     BARRIERS,
     CLUSTER,
+    CONVERGES,
     FIRST_BARRIER,
-    IN_PYTHON,
     RUNS,
     CtaRecord,
     MBarrierRecord,
@@ -49,6 +49,11 @@ def kernel(address: I64, context: Context, warp: WarpRecord) -> I32:
 
 @indirect
 def compile_code(address: I64, whole_warps: I32, block: I32) -> None:
+    raise NotImplementedError
+
+
+@indirect
+def find_ways(address: I64, block: I32) -> None:
     raise NotImplementedError
 
 
@@ -207,7 +212,7 @@ def turn(context: Context, warp: WarpRecord) -> I32:
                     at_barrier(context, warp, split.site, Event.LEAVE, split.mask, number, phase)
                 elif number == CLUSTER:
                     at_barrier(context, warp, split.site, Event.LEAVE, split.lanes, CLUSTER_BARRIER, phase)
-        if warp.ahead != 0 and not may_come(warp):
+        if warp.ahead != 0 and lets_meet(warp) and not may_come(warp):
             context.site = abi.WATCHED
             return LEFT
         s = choose(warp, view(context.impatience, np.int64, UNKNOWN))
@@ -217,6 +222,19 @@ def turn(context: Context, warp: WarpRecord) -> I32:
         if execute(context, warp) == LEFT:
             return LEFT
     return MOVED
+
+
+def lets_meet(warp: WarpRecord) -> bool:
+    """Let lanes that wait for others meet them; whether some still wait."""
+    waiting, s = 0, 0
+    while s < warp.splits:
+        if warp.split[s].wait == CONVERGES:
+            s = meet(warp, s)
+            waiting += 1 if warp.split[s].wait == CONVERGES else 0
+        s += 1
+    if waiting == 0:
+        warp.ahead = 0
+    return waiting != 0
 
 
 def may_come(warp: WarpRecord) -> bool:
@@ -230,12 +248,12 @@ def may_come(warp: WarpRecord) -> bool:
 
 
 def spins_alone(warp: WarpRecord) -> int:
-    """The only split that runs while all others wait for its lanes, which only Python knows; NONE if there is none."""
+    """The only split that runs while all others wait for its lanes; NONE if there is none."""
     found = NONE
     for s in range(warp.splits):
         if warp.split[s].wait == RUNS and found == NONE:
             found = s
-        elif warp.split[s].wait != IN_PYTHON:
+        elif warp.split[s].wait != CONVERGES:
             return NONE
     return found
 
@@ -292,6 +310,8 @@ def execute(context: Context, warp: WarpRecord) -> I32:
         calls.give_back(context, warp, s, warp.taken, warp.block + 1)
     elif status == abi.PLACED:
         pass
+    elif status == abi.CONVERGE:
+        return MOVED if wait_for_lanes(context, warp, s) else LEFT
     elif status == abi.WARPGROUP:
         group = BARRIERS + (warp.index >> 2)
         end_block(context, warp, split)
@@ -317,6 +337,28 @@ def execute(context: Context, warp: WarpRecord) -> I32:
     else:
         return LEFT
     return MOVED
+
+
+def wait_for_lanes(context: Context, warp: WarpRecord, s: int) -> bool:
+    """Let a split wait for lanes at the start of a block, if all that it waits for may come; others are Python's."""
+    ways = view(context.ways, np.int64, UNKNOWN)
+    if ways[warp.block] == 0:
+        find_ways(context.find_ways, warp.block)
+    blocks = view(ways[warp.block], np.int64, UNKNOWN)
+    others = 0
+    for other in range(warp.splits):
+        split = warp.split[other]
+        if split.call != 0 or (other != s and (split.wait == CONVERGES or blocks[split.block] == 0)):
+            others += 1
+    if others != 0:
+        return False
+    split = warp.split[s]
+    split.block = warp.block
+    split.lanes = warp.taken
+    split.wait = CONVERGES
+    warp.ahead = ways[warp.block]
+    warp.left -= 1
+    return True
 
 
 def code_for(context: Context, mask: int, block: int) -> int:
