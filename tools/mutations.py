@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Seeded mutations of PTX files: each must give a finding near its place, in time. tools/mutations.py FOLDER [COUNT]"""
+"""Seeded mutations of PTX files: each must give a finding near its place, in time."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -13,10 +14,15 @@ import test_corpus_pieces as pieces  # noqa: E402
 
 def main() -> int:
     """0 if every mutation was refused as it should be."""
-    files = sorted(Path(sys.argv[1]).rglob("*.ptx"))
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 5000
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="its .ptx files, at any depth")
+    parser.add_argument("count", type=int, nargs="?", default=5000, help="how many mutations (default: %(default)s)")
+    options = parser.parse_args()
+    files = sorted(options.folder.rglob("*.ptx"))
+    if not files:
+        parser.error(f"no .ptx file in {options.folder}")
     judged, bad, without_place, seed = 0, [], 0, 0
-    while judged < count:
+    while judged < options.count:
         mutation = pieces.BREAKING[seed % len(pieces.BREAKING)]
         case = pieces.mutate(mutation, seed, files)
         seed += 1

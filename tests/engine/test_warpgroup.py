@@ -152,8 +152,8 @@ def wait(pending: int) -> str:
 
 WRITE = "add.u32 t9, t1, t5; st.shared.b32 [t1], t0;\n"  # into the tile: what is read late sees it
 # A service: lanes wait for others of their warp, which native code leaves to the interpreter; it has the CTA until no product is in flight.
-SERVICE = (
-    "bra TEST; SYNC: bar.warp.sync -1; bra ON; "
+SERVICE = (  # lanes that wait for others within a block are Python's
+    "bra TEST; SYNC: mov.u32 t11, 0; bar.warp.sync -1; bra ON; "
     "TEST: mov.u32 t11, %laneid; setp.lt.u32 q, t11, 7; @q bra SYNC; add.u32 t11, t11, 1; bra SYNC; ON:\n"
 )
 LOOP = "ROUND{i}: bar.sync 0; add.u32 t7, t7, 1; setp.lt.u32 q, t7, {rounds}; @q bra ROUND{i};\n"
