@@ -166,9 +166,12 @@ def _places(w: FunctionWriter, op: Op, address: Value, stride: Any, fragment: Fr
     """The address of every unit of elements, and its bytes. The slow path reports bad addresses and strides."""
     e, found = w.emitter, _plan(op, fragment)
     default = wmma_stride(fragment.shape_name, fragment.operand, op.words["layout"])
-    size, bits = fragment_bytes(fragment.shape_name, fragment.operand, fragment.type), fragment.element_bits
-    if bits < 8 or size % found.width:
+    bits = fragment.element_bits
+    if bits < 8:
         raise CannotEmit("elements below a byte")
+    # Ldmatrix takes rows of 16 bytes, of a fragment of bytes that is aligned to 8.
+    size = max(fragment_bytes(fragment.shape_name, fragment.operand, fragment.type), found.width)
+    assert not (found.positions * bits // 8 % found.width).any()
     stride = _stride(w, op, stride, fragment)
     step = e.convert(stride, "u64") * (bits // 8)
     good = (
