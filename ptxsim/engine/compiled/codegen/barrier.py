@@ -28,6 +28,8 @@ def barrier(w: FunctionWriter, op: Op) -> None:
         raise CannotEmit("a barrier with a guard")
     if any(isinstance(to, Register) and to.declared.bits > 32 for to in op.destinations):
         raise CannotEmit("a count in a wide register")
+    if op.aligned and _begins_block(w, op):
+        _wait_for(w, op, _live(w))
     ballot = [w.word(w.read(source)) for source in op.sources[2:]]
     w.save_before_bail()
     number, count = (0 if source is None else _same(w, source) for source in op.sources[:2])
@@ -55,17 +57,32 @@ def _same(w: FunctionWriter, source: Operand) -> int | str:
 
 @lowers("warp_barrier")
 def warp_barrier(w: FunctionWriter, op: Op) -> None:
-    """The lanes that have come wait for others in native code where the barrier begins a block, which is then executed again."""
-    if w.index == 0 and op.guard is None and not w.options.full:
+    """The lanes that have come wait for the other members."""
+    if _begins_block(w, op):
         e = w.emitter
         members, is_one = w.same(e.convert(w.read(op.sources[0]), "u32"), w.mask)
-        live = e.field("%warp", WARP["live"], "i32")
-        away, strangers, exited = (
-            e.let(f"and i32 {one}, {e.let(f'xor i32 {other}, -1')}")
-            for one, other in ((members, w.mask), (w.mask, members), (members, live))
-        )
-        wrong = e.let(f"or i32 {strangers}, {exited}")
-        can_wait = e.let(f"and i1 {is_one}, {e.let(f'icmp eq i32 {wrong}, 0')}")
-        waits = e.let(f"and i1 {can_wait}, {e.let(f'icmp ne i32 {away}, 0')}")
-        w.leave_if(waits, abi.CONVERGE, block=w.number, taken=members, site=op.site)
+        strangers, exited = _without(w, w.mask, members), _without(w, members, _live(w))
+        is_right = e.let(f"icmp eq i32 {e.let(f'or i32 {strangers}, {exited}')}, 0")
+        _wait_for(w, op, members, e.let(f"and i1 {is_one}, {is_right}"))
     traced(w, op)
+
+
+def _begins_block(w: FunctionWriter, op: Op) -> bool:
+    """Whether lanes may wait for others there in native code: what they execute again when all have come is nothing but the operation."""
+    return w.index == 0 and op.guard is None and not w.options.full
+
+
+def _wait_for(w: FunctionWriter, op: Op, members: str, allowed: str = "true") -> None:
+    """Let lanes wait for others that are not here, if an i1 holds."""
+    e = w.emitter
+    is_missing = e.let(f"icmp ne i32 {_without(w, members, w.mask)}, 0")
+    waits = e.let(f"and i1 {allowed}, {is_missing}")
+    w.leave_if(waits, abi.CONVERGE, block=w.number, taken=members, site=op.site)
+
+
+def _live(w: FunctionWriter) -> str:
+    return w.emitter.field("%warp", WARP["live"], "i32")
+
+
+def _without(w: FunctionWriter, lanes: str, others: str) -> str:
+    return w.emitter.let(f"and i32 {lanes}, {w.emitter.let(f'xor i32 {others}, -1')}")
