@@ -3,7 +3,8 @@ that can no longer come.
 
 A lane has gone past an instruction when it is about to work in a block that the lanes which wait there come to later, and
 from which no path leads back. It has branched around the instruction, whether it exits later or not. Lanes that exit by a way
-of their own, or by a jump to the end, have not: barriers and member masks do not wait for them.
+of their own, or by a jump to the end, have not: barriers and member masks do not wait for them. Nor have lanes that only compute
+before they exit, where it is a barrier of the warp that names them: what nobody notices can come before the barrier or after it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ptxsim.engine.analysis.control_flow import control_flow
 from ptxsim.engine.call_arguments import share_calls
 from ptxsim.engine.program.operation import Op, Program, fact
 from ptxsim.engine.votes import give_result
-from ptxsim.isa.facts import Mechanism, Role, Synchronisation
+from ptxsim.isa.facts import Mechanism, Role, Scope, Synchronisation
 from ptxsim.lanes import LANES, lanes_of, mask_word
 from ptxsim.machine.barriers.cluster import CLUSTER_BARRIER
 from ptxsim.machine.barriers.mbarrier import end_wait
@@ -102,10 +103,11 @@ def _meet_at_several(warp: Warp, program: Program, machine: Machine) -> None:
 
 
 def _is_at_warp_barrier(warp: Warp, split: Split, program: Program) -> bool:
-    """Whether a split waits for lanes at an instruction that does nothing else."""
-    if not isinstance(warp.waits_for(split), Converge):
-        return False
-    op = program.blocks[split.block][split.op]
+    return isinstance(warp.waits_for(split), Converge) and _only_waits(program.blocks[split.block][split.op])
+
+
+def _only_waits(op: Op) -> bool:
+    """Whether an instruction waits for lanes of the warp and does nothing else."""
     return op.synchronises == Synchronisation(Mechanism.WARP, Role.SYNC) and not op.destinations
 
 
@@ -160,7 +162,7 @@ def refuse_guarded(op: Op, split: Split, wait: Converge, rest: np.ndarray, progr
     """Raise Fault where a member mask names lanes that a guard keeps from the instruction of a split, which work on after it, and
     which no loop brings back to it."""
     kept, block = wait.lanes & rest, split.block
-    if kept.any() and _works(program.blocks[block][split.op + 1 :]) and not reached(program, block) >> block & 1:
+    if kept.any() and _works(program.blocks[block][split.op + 1 :], op) and not reached(program, block) >> block & 1:
         lane = first_lane(kept)
         raise Fault(
             _name(op), f"{op.opcode} waits for lane {lane}, which does not fulfil its guard", lane,
@@ -246,7 +248,7 @@ def _is_past(warp: Warp, other: Split, split: Split, program: Program) -> bool:
         return False
     if block == at:
         return call == other.call == split.call and other.op > split.op and not reached(program, at) >> at & 1
-    works = call != other.call or _works(program.blocks[block])
+    works = call != other.call or _works(program.blocks[block], program.blocks[split.block][split.op])
     return works and bool(reached(program, at) >> block & 1) and not reached(program, block) >> at & 1
 
 
@@ -278,9 +280,11 @@ def _repeats(outer: Iterable[tuple[int, int]], program: Program) -> bool:
     return any(reached(program, block) >> block & 1 for _, block in outer)
 
 
-def _works(ops: Iterable[Op]) -> bool:
-    """Whether operations do more than lead elsewhere."""
-    return not all(op.leads_away for op in ops)
+def _works(ops: Iterable[Op], missed: Op) -> bool:
+    """Whether operations do more than lead elsewhere; after a barrier of the warp, more than compute, which nobody notices."""
+    if not _only_waits(missed):
+        return not all(op.leads_away for op in ops)
+    return any(op.accesses or op.call is not None or op.facts.scope is not Scope.LANE for op in ops)
 
 
 def _places(warp: Warp, split: Split) -> Iterator[tuple[int, int]]:
