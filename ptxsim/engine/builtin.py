@@ -38,7 +38,7 @@ def fail(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None
         c_string(machine, warp, lane, int(words(site, i, warp, machine)[lane])).decode(errors="replace") for i in (0, 1)
     )
     line = int(fetch(site.arguments[2], warp, machine)[lane].view("<u4")[0])
-    raise Fault("trap", f"assertion failed: {condition} ({file}:{line})", lane, case=ASSERTION)
+    raise Fault("trap", f"device-side assert triggered: {condition} ({file}:{line})", lane, case=ASSERTION)
 
 
 def allocate(site: CallSite, warp: Warp, mask: np.ndarray, machine: Machine) -> None:

@@ -19,7 +19,7 @@ from triton import knobs  # noqa: E402
 
 from ptxsim.triton.storages import Storages  # noqa: E402
 from tests.helpers import SAMPLES  # noqa: E402
-from tests.triton.programs.kernels import add, add_kernel  # noqa: E402
+from tests.triton.programs.kernels import add, add_kernel, asserting_kernel  # noqa: E402
 
 SCRIPT = """
 import torch, triton
@@ -277,6 +277,11 @@ assert grown(torch.ones(2, device="cuda")).tolist() == [5, 5]
 with torch.cuda.stream(torch.cuda.Stream()):
     print(x.numel(), __name__, sys.argv[1:])
 """
+
+
+def test_a_failed_assertion_has_cudas_words_which_programs_look_for():
+    with ptxsim.triton.active(), pytest.raises(RuntimeError, match=r"device-side assert triggered: .*not positive"):
+        asserting_kernel[(1,)](torch.zeros(1))
 
 
 def test_cuda_is_the_cpu(tmp_path):

@@ -302,6 +302,11 @@ def libdevice():
     torch.testing.assert_close(y, torch.asin(x))
 
 
+@triton.jit(debug=True)
+def asserting_kernel(x_ptr):
+    tl.device_assert(tl.load(x_ptr) > 0, "not positive")
+
+
 PROGRAMS = (
     add, softmax, matmul, matmul_fp8, dropout, layer_norm, attention, grouped_gemm, persistent_host_descriptors,
     device_descriptors, libdevice, warps_that_take_parts,
