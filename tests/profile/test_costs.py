@@ -14,6 +14,7 @@ from ptxsim.profile.figures import UNITS
 from ptxsim.profile.lowering.emulated import SEQUENCES
 from ptxsim.profile.lowering.lower import has_cost, lower
 from ptxsim.profile.lowering.regions import merged
+from ptxsim.profile.machine_code import Kind
 from ptxsim.session.listing import entries
 from ptxsim.types import TYPES
 from tests.profile.kernels import kernel
@@ -105,8 +106,8 @@ WMMA_S8 = f"wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 {vector('r', 8
         (F16, "sm_90a", 1, False),
         (F64, "sm_90a", 1, False),
         (WMMA_S8, "sm_90a", 2, False),
-        (E4M3["m16n8k32"], "sm_90a", 10, False),
-        (E4M3["m16n8k16"], "sm_90a", 10, True),  # not measured
+        (E4M3["m16n8k32"], "sm_90a", 2, False),  # of halves
+        (E4M3["m16n8k16"], "sm_90a", 2, True),  # not measured
         (S4, "sm_90a", 160, True),
         (WMMA_S4, "sm_90a", 2, True),
         (F16, "sm_80", 1, True),  # the row is sm_90's
@@ -115,6 +116,20 @@ WMMA_S8 = f"wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 {vector('r', 8
 )
 def test_a_product_that_was_not_measured_is_said(product, target, count, is_unknown):
     assert product_costs(product, target) == (count, is_unknown)
+
+
+def test_floats_of_eight_bits_become_halves_once():
+    """ptxas 13.0: F2FP.UNPACK twice for each register of A and B, those of A once for both products, two HMMA and four FADD for each."""
+    other = E4M3["m16n8k32"].replace("{%r0, %r1}, {%f0", "{%r4, %r5}, {%f0").replace("%f", "%g")
+    registers = ".reg .f32 %f<8>; .reg .f32 %g<8>; .reg .b32 %r<8>; .reg .b64 %d<2>;"
+    loads = "ld.param.u64 %d0, [place];" + "".join(f"ld.global.u32 %r{i}, [%d0+{4 * i}];" for i in range(6))
+    loads += "".join(f"ld.global.f32 %{k}{i}, [%d0+{64 + 4 * i}];" for k in "fg" for i in range(4))
+    stores = "".join(f"st.global.f32 [%d0+{64 + 4 * i}], %{k}{i};" for k in "fg" for i in range(4))
+    text = f".version 8.8\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 place) {{ {registers}\n{loads}\n"
+    text += f"{E4M3['m16n8k32']}\n{other}\n{stores}\nret; }}"
+    machine = lower(merged(ptxsim.Module.from_text(text).kernel("k").program("sm_90a")), "sm_90a")
+    made = [op.unit for block in machine.blocks for op in block.ops if op.kind == Kind.PLAIN]
+    assert [made.count(unit) for unit in ("alu", "tensor", "fma")] == [2 * (4 + 2), 4, 8]  # the first B is a part of A
 
 
 def test_the_profile_names_a_product_that_was_not_measured():

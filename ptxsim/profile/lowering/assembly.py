@@ -36,6 +36,8 @@ class Assembly(Fusion):
         self.absent: set[int] = set()  # registers of PTX that no register of the machine stands for
         self.narrow: set[int] = set()  # values of 64 bits that take one register
         self.unknown: set[int] = set()  # sites of operations whose cost is not known
+        # Registers of four floats of eight bits -> block that makes halves of them, and registers of those.
+        self.unpacked: dict[int, tuple[int, int, int]] = {}
         self.inverses: list[
             tuple[int, int, str, int]
         ] = []  # of divisors: block that makes it, divisor, division, register

@@ -31,7 +31,7 @@ from ptxsim.profile.lowering.predication import keep_old_values, predicate
 from ptxsim.profile.lowering.pressure import FULL_OCCUPANCY, LOADS_CONSTANTS, MOST, Pressure
 from ptxsim.profile.lowering.regions import merged
 from ptxsim.profile.lowering.repeated import loaded_once
-from ptxsim.profile.lowering.schedule import FARTHER, PASSED, WINDOW, Budget, is_vector, narrow, schedule
+from ptxsim.profile.lowering.schedule import FARTHER, NEARER, PASSED, WINDOW, Budget, is_vector, narrow, schedule
 from ptxsim.profile.lowering.spills import spill
 from ptxsim.profile.lowering.traits import Given, Traits, traits
 from ptxsim.profile.machine_code import Kind, MachineBlock, MachineOp, MachineProgram, Pipe
@@ -191,13 +191,15 @@ class Lowering(Assembly):
         self, number: int, ops: list[MachineOp], text: list[MachineOp], budget: Budget, pressure: Pressure, most: int
     ) -> list[MachineOp]:
         """A block in the order that takes time, `ops` being the one that registers are counted in: without loads of what is there, and past
-        barriers where `most` registers suffice for that, or those that it takes anyway."""
+        barriers as far as `most` registers suffice for, or those that it takes anyway."""
         once = self._once(number, text)
         budget = replace(budget, whole=any(map(is_vector, once)))
         if any(op.kind in PASSED for op in text):
-            made = schedule(once, budget, PASSED)
-            if pressure.within(made, budget.live_out) <= max(most, pressure.within(ops, budget.live_out)):
-                return made
+            enough = max(most, pressure.within(ops, budget.live_out))
+            for ahead in (WINDOW, *NEARER):
+                made = schedule(once, budget, PASSED, ahead)
+                if pressure.within(made, budget.live_out) <= enough:
+                    return made
         same = all(op is other for op, other in zip(once, text)) and not budget.whole
         return ops if same else schedule(once, budget)
 

@@ -24,13 +24,20 @@ PASSED = (Kind.BARRIER,)
 UNWRITTEN = ("nc", "const")
 ENDS = (Kind.BRANCH, Kind.LOOP_BRANCH, Kind.EXIT, Kind.RETURN, Kind.CHECK)
 WINDOW = 192  # instructions the assembler looks ahead
+NEARER = (128, 64)  # the same past barriers where more would take more registers than there are
 FARTHER = 512  # the same where it is to need few registers: sometimes that finds fewer, sometimes more
 
 
-def schedule(ops: list[MachineOp], budget: Budget, passed: tuple[Kind, ...] = ()) -> list[MachineOp]:
+def schedule(
+    ops: list[MachineOp], budget: Budget, passed: tuple[Kind, ...] = (), ahead: int = WINDOW
+) -> list[MachineOp]:
     """List scheduling by the longest way to the end of the block. Branches stay where they are, and walls but those `passed`, ahead
-    of which arithmetic may go, and loads of what nobody writes."""
-    return _by_parts(ops, budget, _schedule, passed, WINDOW)
+    of which arithmetic may go, and loads of what nobody writes. Nothing goes before what is `ahead` instructions before it in the text."""
+
+    def order(part: list[MachineOp], budget: Budget) -> list[MachineOp]:
+        return _schedule(part, budget, ahead)
+
+    return _by_parts(ops, budget, order, passed, WINDOW)
 
 
 def narrow(ops: list[MachineOp], budget: Budget, window: int = WINDOW) -> list[MachineOp]:
@@ -69,7 +76,7 @@ def planned_latency(op: MachineOp) -> float:
     return PLANNED.get(op.unit, UNITS[op.unit].latency)
 
 
-def _schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
+def _schedule(ops: list[MachineOp], budget: Budget, ahead: int) -> list[MachineOp]:
     """What need not wait, for a result or for its pipe, goes first, the longest way to the end before others; then what waits least."""
     if len(ops) < 3:
         return ops
@@ -94,14 +101,19 @@ def _schedule(ops: list[MachineOp], budget: Budget) -> list[MachineOp]:
         soonest = max(start[i], now, free[pipes[i]])
         return max(soonest, least[i]) if live.change(i) > 0 else soonest, -height[i], i
 
+    first, gone = 0, [False] * len(ops)
     while ready:
         # The first that fits; where none does, the one that frees most.
-        fitting = [i for i in ready if live.fits(i)]
-        freeing = None if fitting else min(ready, key=lambda i: (live.change(i), -height[i], i))
+        near = [i for i in ready if i < first + ahead]
+        fitting = [i for i in near if live.fits(i)]
+        freeing = None if fitting else min(near, key=lambda i: (live.change(i), -height[i], i))
         chosen = min(fitting, key=rank) if freeing is None else freeing
         ready.remove(chosen)
         live.run(chosen)
         order.append(ops[chosen])
+        gone[chosen] = True
+        while first < len(ops) and gone[first]:
+            first += 1
         begin, done = max(start[chosen], now, free[pipes[chosen]]), start[chosen]
         if ops[chosen].kind != Kind.COPY:
             free[pipes[chosen]] = begin + PLANNED_COST.get(pipes[chosen], 0.0)

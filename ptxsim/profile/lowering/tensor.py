@@ -6,6 +6,7 @@ profile says so.
 
 from __future__ import annotations
 
+from ptxsim.engine.analysis import def_use
 from ptxsim.engine.program.operand import Vector
 from ptxsim.engine.program.operation import Op
 from ptxsim.isa.registry import Form as Notation
@@ -16,6 +17,7 @@ from ptxsim.profile.machine_code import Kind, MachineOp
 from ptxsim.types import TYPES, Target, parse_target
 
 MEASURED_TARGET = 90
+EIGHT_BITS = ("e4m3", "e5m2")  # floats that sm_90 multiplies as halves
 # Shapes by family and type of A. Where two types of one width were measured they cost the same, and so do the three shapes of wmma.
 _BYTES, _WIDE = "m8n8k16 m16n8k16 m16n8k32", "m16n16k16 m32n8k16 m8n32k16"
 _NIBBLES, _SPARSE_HALVES, _SPARSE_BYTES = "m8n8k32 m16n8k32 m16n8k64", "m16n8k16 m16n8k32", "m16n8k32 m16n8k64"
@@ -46,14 +48,50 @@ _DOUBLE = {(8, 4): (16, 26), (16, 4): (16.5, 34), (16, 8): (33, 50), (16, 16): (
 def warp_product(assembly: Assembly, op: Op) -> list[MachineOp]:
     """mma and wmma.mma."""
     form = op.product(assembly.target, "target").form
-    if parse_target(assembly.target).number != MEASURED_TARGET or not is_measured(
-        form.family, form.sparse, form.shape, form.a
-    ):
+    here = parse_target(assembly.target).number == MEASURED_TARGET
+    if not here or not is_measured(form.family, form.sparse, form.shape, form.a):
         assembly.unknown.add(op.site)
+    if here and op.family == "mma" and form.a in EIGHT_BITS:
+        return _unpacked(assembly, op, form)
     count, cycles, latency = mma(form) if op.family == "mma" else wmma(form)
     made = [MachineOp("tensor", (), assembly.reads(op), op.site, cost=cycles) for _ in range(count)]
     made[-1].writes, made[-1].latency = assembly.writes(op), max(cycles, latency - (count - 1) * cycles)
     return made
+
+
+def _unpacked(assembly: Assembly, op: Op, form: Form) -> list[MachineOp]:
+    """A product of floats of eight bits: each register of A and B becomes two of halves, where no product before has done that; two products of
+    those, each of half of K, the second on top of the first; and C is added (machine code of ptxas 13.0)."""
+    named = dict(zip(def_use.reads(op), assembly.flow.reads[op.site]))
+    made: list[MachineOp] = []
+    halves: list[list[int]] = [[], []]
+    for declared in def_use.slots_of([op.source("a"), op.source("b")]):
+        for part, half in zip(halves, _halves(assembly, op, named[declared], made)):
+            part.append(half)
+    before: tuple[int, ...] = ()
+    for part in halves:
+        sums = tuple(assembly.new_slot() for _ in assembly.writes(op))
+        cycles, latency = _BY_ROW_BYTES[form.k]
+        made.append(MachineOp("tensor", sums, (*part, *before), op.site, cost=cycles, latency=latency))
+        before = sums
+    added = [named.get(declared) for declared in def_use.slots_of([op.source("c")])]
+    for k, (made_, sum_) in enumerate(zip(assembly.writes(op), before)):
+        other = added[k : k + 1]
+        made.append(MachineOp("fma", (made_,), (sum_, *(slot for slot in other if slot is not None)), op.site))
+    return made
+
+
+def _halves(assembly: Assembly, op: Op, slot: int, made: list[MachineOp]) -> tuple[int, int]:
+    """The two registers of halves of one of four floats of eight bits, made now if nothing has."""
+    here = assembly.flow.block_of[op.site]
+    before = assembly.graph.dominators[here]
+    is_one = len(assembly.flow.definers[slot]) == 1
+    home, low, high = assembly.unpacked.get(slot, (-1, -1, -1))
+    if not is_one or home not in before:
+        low, high = assembly.new_slot(), assembly.new_slot()
+        assembly.unpacked[slot] = here, low, high
+        made += [MachineOp("alu", (half,), (slot,), op.site) for half in (low, high)]
+    return low, high
 
 
 @lowers("wgmma")
@@ -125,8 +163,6 @@ def mma(form: Form) -> tuple[int, float, float]:
     if form.a == "f64":
         cycles, latency = _DOUBLE.get((form.m, form.k), (16, 26))
         return 1, cycles, latency
-    if form.a in ("e4m3", "e5m2"):
-        return 10, 6.2, 62.0  # unpacked to f16, multiplied, added
     if form.m == 8 and form.a == "f16":
         return 40, 4.1, 427.0
     if form.a in ("s4", "u4"):
