@@ -24,6 +24,8 @@ _SAME = {
         "GraphAddMemFreeNode", "GraphHostNodeGetParams", "GraphHostNodeSetParams", "GraphChildGraphNodeGetGraph",
         "GraphEventRecordNodeGetEvent", "GraphEventWaitNodeGetEvent", "GraphAddNode_v2", "GraphNodeSetParams", "GraphExecNodeSetParams",
         "GraphKernelNodeCopyAttributes", "StreamBeginCaptureToGraph", "ThreadExchangeStreamCaptureMode",
+        "UserObjectCreate", "UserObjectRetain", "UserObjectRelease", "GraphRetainUserObject", "GraphReleaseUserObject", "GraphGetId",
+        "GraphExecGetId", "GraphDebugDotPrint",
     )},
     "cuGraphInstantiate": "cudaGraphInstantiate", "cuGraphExecUpdate_v2": "cudaGraphExecUpdate",
     "cuGraphAddKernelNode_v2": "cudaGraphAddKernelNode", "cuGraphKernelNodeGetParams_v2": "cudaGraphKernelNodeGetParams",

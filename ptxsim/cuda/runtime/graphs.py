@@ -6,17 +6,20 @@ A graph's steps are done one after the other, each after those it depends on. `g
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ptxsim.cuda.runtime.functions import CudaError, function
 from ptxsim.cuda.runtime.state import INVALID_VALUE, Runtime
 from ptxsim.cuda.runtime.steps import Capture, Graph, Kind, Node
 from ptxsim.cuda.runtime.streams import CAPTURE_INVALIDATED, CAPTURE_UNSUPPORTED, check_stream, in_order, is_capturing
+from ptxsim.cuda.runtime.user_objects import destroy_unused
 
-ILLEGAL_STATE, UNMATCHED, UNJOINED, UPDATE_FAILURE = 401, 903, 904, 910
+OPERATING_SYSTEM, ILLEGAL_STATE, UNMATCHED, UNJOINED, UPDATE_FAILURE = 304, 401, 903, 904, 910
 _UPDATE_TOPOLOGY, _UPDATE_TYPE = 2, 3  # cudaGraphExecUpdateResult
 _LEGACY = (None, 0, 1)  # the default stream, which cannot be captured
 
@@ -212,6 +215,8 @@ def update(runtime: Runtime, executable: int | None, graph: int | None, result: 
         raise CudaError(UPDATE_FAILURE)
     for mine, other in zip(list(old.nodes), new.nodes.values()):
         old.nodes[mine] = replace(old.nodes[mine], step=other.step)
+    old.objects = dict(new.objects)
+    destroy_unused(runtime)
 
 
 @function("cudaGraphLaunch(void *executable, void *stream)")
@@ -233,15 +238,35 @@ def destroy(runtime: Runtime, graph: int | None) -> None:
     inner = [node.step.graph for node in found.nodes.values() if node.step.graph is not None]
     for handle in [handle for handle, each in runtime.graphs.items() if any(each is one for one in inner)]:
         destroy(runtime, handle)
+    destroy_unused(runtime)
 
 
 @function("cudaGraphExecDestroy(void *executable)")
 def destroy_executable(runtime: Runtime, executable: int | None) -> None:
     if runtime.executables.pop(executable or 0, None) is None:
         raise CudaError(INVALID_VALUE)
+    destroy_unused(runtime)
 
 
 # ---- what a graph is made of ----
+
+
+@function("cudaGraphGetId(void *graph, unsigned *id)", "cudaGraphExecGetId(void *graph, unsigned *id)")
+def number(runtime: Runtime, graph: int | None, id: Any) -> None:
+    graph_of(runtime, graph)
+    id[0] = graph or 0
+
+
+@function("cudaGraphDebugDotPrint(void *graph, const char *path, unsigned flags)")
+def draw(runtime: Runtime, graph: int | None, path: bytes | None, flags: int) -> None:
+    """The nodes with their kinds, for Graphviz."""
+    found = graph_of(runtime, graph).nodes
+    kinds = [f'n{handle} [label="{node.step.kind.name}"];' for handle, node in found.items()]
+    edges = [f"n{before} -> n{handle};" for handle, node in found.items() for before in sorted(node.after)]
+    try:
+        Path(os.fsdecode(path or b"")).write_text("\n".join(["digraph {", *kinds, *edges, "}\n"]))
+    except OSError as error:
+        raise CudaError(OPERATING_SYSTEM, f"the graph cannot be drawn: {error}") from error
 
 
 @function("cudaGraphGetNodes(void *graph, void **nodes, size_t *count)")

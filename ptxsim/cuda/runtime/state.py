@@ -79,6 +79,7 @@ class Runtime:
     captures: dict[int, Capture] = field(default_factory=dict)  # by handle of the stream
     graphs: dict[int, Graph] = field(default_factory=dict)  # by handle
     executables: dict[int, Graph] = field(default_factory=dict)  # the nodes of each have the handles of its graph's
+    user_objects: dict[int, Any] = field(default_factory=dict)  # ptxsim.cuda.runtime.user_objects.UserObject, by handle
     # Addresses that nodes of graphs allocate: they stay, so that a graph may be launched again.
     graph_memory: set[int] = field(default_factory=set)
     pools: Any = None  # ptxsim.cuda.runtime.pools.Pools, once the program asks for one

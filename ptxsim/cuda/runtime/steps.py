@@ -52,10 +52,12 @@ class Node:
 
 @dataclass
 class Graph:
-    """Nodes by handle, in the order in which they were made. copies: of a clone, its handles by those of the original."""
+    """Nodes by handle, in the order in which they were made. copies: of a clone, its handles by those of the original. objects: references
+    to user objects, by their handles."""
 
     nodes: dict[int, Node] = field(default_factory=dict)
     copies: dict[int, int] = field(default_factory=dict)
+    objects: dict[int, int] = field(default_factory=dict)
 
     def order(self) -> list[int] | None:
         """Handles, each after those it depends on; None for a cycle."""
@@ -95,7 +97,7 @@ class Graph:
             names[each]: replace(node, step=copied(node.step), after=frozenset(map(names.__getitem__, node.after)))
             for each, node in self.nodes.items()
         }
-        return Graph(nodes, names if handle else {})
+        return Graph(nodes, names if handle else {}, dict(self.objects))
 
     def run(self) -> int | None:
         """Do all of it; the first error ends it."""

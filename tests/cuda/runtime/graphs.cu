@@ -251,8 +251,43 @@ static void captured() {
   FAILS(cudaErrorStreamCaptureUnjoined, cudaStreamEndCapture(s, &building));
 }
 
+void destroy(void *destroyed) { ++*(int *)destroyed; }
+
+// What graphs keep: by the program's references, by a graph's, by those of what is made of it.
+void kept() {
+  int destroyed = 0;
+  cudaUserObject_t object;
+  cudaGraph_t graph, copy;
+  cudaGraphExec_t ready;
+  cudaGraphNode_t node;
+  FAILS(cudaErrorInvalidValue, cudaUserObjectCreate(&object, &destroyed, destroy, 1, 0));
+  OK(cudaUserObjectCreate(&object, &destroyed, destroy, 1, cudaUserObjectNoDestructorSync));
+  OK(cudaUserObjectRetain(object, 1));
+  OK(cudaUserObjectRelease(object, 2));
+  EXPECT(destroyed == 1);
+  FAILS(cudaErrorInvalidValue, cudaUserObjectRelease(object, 1));
+
+  OK(cudaUserObjectCreate(&object, &destroyed, destroy, 1, cudaUserObjectNoDestructorSync));
+  OK(cudaGraphCreate(&graph, 0));
+  FAILS(cudaErrorInvalidValue, cudaGraphRetainUserObject(graph, object, 2, cudaGraphUserObjectMove));
+  OK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+  FAILS(cudaErrorInvalidValue, cudaUserObjectRelease(object, 1));
+  OK(cudaGraphCreate(&copy, 0));
+  OK(cudaGraphAddChildGraphNode(&node, copy, nullptr, 0, graph));
+  OK(cudaGraphInstantiate(&ready, copy, 0));
+  FAILS(cudaErrorInvalidValue, cudaGraphReleaseUserObject(graph, object, 2));
+  OK(cudaGraphReleaseUserObject(graph, object, 1));
+  OK(cudaGraphDestroy(graph));
+  OK(cudaGraphDestroy(copy));
+  EXPECT(destroyed == 1);
+  OK(cudaGraphLaunch(ready, 0));
+  OK(cudaGraphExecDestroy(ready));
+  EXPECT(destroyed == 2);
+}
+
 int main() {
   built_of_nodes();
+  kept();
   of_one_kind_of_parameters();
   captured();
   printf("%s\n", failures ? "failed" : "done");
