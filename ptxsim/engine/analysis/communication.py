@@ -70,17 +70,22 @@ def looks_again(program: Program) -> bool:
 @fact
 def goes_on_early(program: Program) -> bool:
     """Whether not the result of a wait for an mbarrier alone decides that a lane goes on: some may do so though the look has given up (the first lane waits, and
-    nothing keeps the others). With seed 0 no look gives up."""
-    waits = [op.site for op in program.ops if op.synchronises == _WAIT]
-    if not waits:
-        return False
+    nothing keeps the others; a loop ends after so many looks). With seed 0 no look gives up."""
+    return any(_goes_on_early(program, op) for op in program.ops if op.synchronises == _WAIT)
+
+
+def _goes_on_early(program: Program, wait: Op) -> bool:
     flow = def_use(program)
-    rest = [slot for site in waits for slot in flow.writes[site]]
+    rest = list(flow.writes[wait.site])
     seen = set(rest)
     while rest:
         for site in flow.readers[rest.pop()]:
             op = program.ops[site]
             if op.control is Control.BRANCH:
+                is_near = flow.block_of[site] == flow.block_of[wait.site]
+                is_its_own = is_near or len(flow.definers[flow.reads[site][0]]) == 1
+                if is_its_own and _goes_on_anyway(program, op, wait):
+                    return True
                 continue
             if len(set(flow.reads[site])) > 1 or op.accesses or op.call is not None:
                 return True
@@ -88,6 +93,28 @@ def goes_on_early(program: Program) -> bool:
             seen |= new
             rest += new
     return False
+
+
+def _goes_on_anyway(program: Program, branch: Op, wait: Op) -> bool:
+    """Whether both ways from a branch lead to what others can notice, past no wait for the mbarrier of one."""
+    successors, place = control_flow(program).successors, _place(wait)
+
+    def goes_on(first: int) -> bool:
+        rest, seen = [first], {first}
+        while rest:
+            number = rest.pop()
+            for op in program.blocks[number]:
+                if op.synchronises == _WAIT and _place(op) == place:
+                    break
+                if _shows(op):
+                    return True
+            else:
+                new = set(successors[number]) - seen
+                seen |= new
+                rest += new
+        return False
+
+    return all(map(goes_on, successors[def_use(program).block_of[branch.site]]))
 
 
 _WAIT = Synchronisation(Mechanism.MBARRIER, Role.WAIT)
@@ -100,10 +127,12 @@ def _looks_after(program: Program, wait: Op) -> bool:
     def is_other(op: Op) -> bool:
         return op.synchronises == _WAIT and op is not wait and _place(op) == place
 
-    def shows(op: Op) -> bool:
-        return bool(op.synchronises is not None or op.call or any(access.space not in _OWN for access in op.accesses))
+    return leads(program, wait, is_other, _shows)
 
-    return leads(program, wait, is_other, shows)
+
+def _shows(op: Op) -> bool:
+    """Whether others can notice what an operation does."""
+    return bool(op.synchronises is not None or op.call or any(access.space not in _OWN for access in op.accesses))
 
 
 def _place(wait: Op) -> tuple[object, int]:

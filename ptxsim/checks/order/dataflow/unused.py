@@ -8,6 +8,7 @@ Guide's atomicAdd of doubles does): an old value fails the comparison.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from ptxsim.checks.order.dataflow.served_in_turn import is_turn
 from ptxsim.closure import closure
@@ -77,7 +78,8 @@ def strong_updates(program: Program) -> set[int]:
     """Strong stores of what strong loads have brought; and atomics that change by what is given (add), where all of global memory are such.
 
     A place that threads take in turn, each when it holds its own number (a ticket lock), is left out: coherence alone orders the
-    store of a thread that is served after that of the one before.
+    store of a thread that is served after that of the one before. So is a place that a compare-and-swap has taken, if it still held what was loaded:
+    others find that it is taken and store nothing there (a sequence lock of several writers).
     """
     loads = [op for op in program.ops if _is_strong(op, AccessKind.READ)]
     stores = [op for op in program.ops if _is_strong(op, AccessKind.WRITE)]
@@ -93,19 +95,35 @@ def strong_updates(program: Program) -> set[int]:
         if _is_strong(op, AccessKind.READ):
             by_place[place] = op
         elif place in by_place and place not in turns and _reaches(program, by_place[place], op):
-            found.add(op.site)
+            if not _is_taken_before(program, by_place[place], op):
+                found.add(op.site)
     return found
+
+
+def _is_taken_before(program: Program, load: Op, store: Op) -> bool:
+    """Whether every way from a load to a store comes past a compare-and-swap of their place with what was loaded, whose result is looked at."""
+    read = {slot for op in program.ops for slot in reads(op)}
+    return any(
+        _compares(op) and not read.isdisjoint(writes(op)) and at_one_place(program, load, op)
+        and not _carried(program, load, op).isdisjoint(slots_of(_compared(op))) and _lies_between(program, load, op, store)
+        for op in program.ops[load.site + 1 : store.site]
+    )  # fmt: skip
 
 
 def _reaches(program: Program, load: Op, store: Op) -> bool:
     """Whether a store takes what arithmetic makes of what a load before it has brought."""
+    return not _carried(program, load, store).isdisjoint(set(reads(store)) - set(_not_values(store)))
+
+
+def _carried(program: Program, load: Op, end: Op) -> set[int]:
+    """Registers with what a load has brought, or what arithmetic makes of it, at an instruction after it."""
     values = set(writes(load))
-    for op in program.ops[load.site + 1 : store.site]:
+    for op in program.ops[load.site + 1 : end.site]:
         if is_arithmetic(op) and not values.isdisjoint(reads(op)):
             values |= set(writes(op))
-        elif op.guard is None and not values.isdisjoint(writes(op)) and _lies_between(program, load, op, store):
+        elif op.guard is None and not values.isdisjoint(writes(op)) and _lies_between(program, load, op, end):
             values -= set(writes(op))
-    return not values.isdisjoint(set(reads(store)) - set(_not_values(store)))
+    return values
 
 
 def _lies_between(program: Program, first: Op, op: Op, last: Op) -> bool:
@@ -156,8 +174,7 @@ def _goes_on(op: Op, load: Op, updates: set[int], loaded: set[int], found: set[i
     used, written = set(reads(op)), set(writes(op))
     is_loaded, is_found = op is load, op.site in updates
     if op.site in updates:
-        at = next(number for number, operand in enumerate(op.sources) if isinstance(operand, Address))
-        compares = not loaded.isdisjoint(slots_of(op.sources[at + 1 : at + 2]))
+        compares = not loaded.isdisjoint(slots_of(_compared(op)))
         if not loaded.isdisjoint(_not_values(op)) or not (compares or used.isdisjoint(loaded)):
             return False
     elif not used.isdisjoint(loaded):
@@ -187,6 +204,12 @@ def _is_test(op: Op, loaded: set[int], found: set[int]) -> bool:
 
 def _compares(op: Op) -> bool:
     return any(access.compares for access in op.accesses)
+
+
+def _compared(op: Op) -> Sequence[Operand | None]:
+    """What a compare-and-swap compares with: the operand after its address."""
+    at = next(number for number, operand in enumerate(op.sources) if isinstance(operand, Address))
+    return op.sources[at + 1 : at + 2]
 
 
 def at_one_place(program: Program, one: Op, two: Op) -> bool:
