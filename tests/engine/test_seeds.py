@@ -52,7 +52,7 @@ def test_a_limit_ends_slices(limit):
 
 def test_who_spins_while_its_warp_waits_spins_in_native_code(rounds):
     result = run_file(GRID_BARRIER, options=Options(engine="compiled", seed=1, checks="none"))
-    assert result.passed and 0 < len(rounds) < result.run.warp_instructions / 1000
+    assert result.passed and rounds == []
 
 
 @pytest.mark.parametrize(

@@ -111,10 +111,10 @@ def test_a_cluster_comes_back_to_native_code(monkeypatch):
 
 
 def test_lanes_that_spin_beside_those_that_wait_for_them_stay_native(monkeypatch):
-    """Python looks at them once a turn, and where they stand elsewhere, not before every block."""
+    """Where the others wait in the middle of a block Python looks once a turn, and where those that spin stand elsewhere, not before every block."""
     looks, choose = [], Interpreter.choose
     monkeypatch.setattr(Interpreter, "choose", lambda self, warp: looks.append(0) or choose(self, warp))
-    spin = "bra TEST; SYNC: bar.sync 0; bra ON; TEST: mov.u32 %r5, 0; @%p0 bra SYNC;"
+    spin = "bra TEST; SYNC: mov.u32 %r6, 0; bar.sync 0; bra ON; TEST: mov.u32 %r5, 0; @%p0 bra SYNC;"
     spin += "L: add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 2000; @%p2 bra L; bra SYNC; ON:"
     text = body("setp.ne.u32 %p0, %r0, 0;" + spin)
     found = run(text, "compiled")
