@@ -144,7 +144,12 @@ def main() -> int:
     found = [each for path in options.paths for each in programs(path) if options.select in each.name]
     dirty, right = [], list[Program]()
     for program in found:
-        before = clean(program, options.engine)
+        try:
+            before = clean(program, options.engine)
+        except PtxError as error:
+            dirty.append(program)
+            print(f"{program.name}: {error}")
+            continue
         errors = [(program.name, each.name, each.line) for each in before.findings if each.level == "error"]
         if before.wrong or any(error not in true_findings() for error in errors):
             dirty.append(program)

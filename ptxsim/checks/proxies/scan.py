@@ -64,7 +64,7 @@ def note_waits(shadow: ProxyShadow, record: Array, acquires: Array) -> None:
 
 
 def note_fence(shadow: ProxyShadow, record: Array, useful: Array) -> None:
-    """Keep a proxy fence of the async proxy, and whether it has something to order."""
+    """Keep a proxy fence of the async proxy, if it orders shared memory, and whether it has something to order."""
     site, warp, proxy, clock = int(record["site"]), int(record["warp"]), int(record["addresses"][1]), shadow.clock
     if proxy not in (Proxy.ASYNC, Proxy.ASYNC_GLOBAL, Proxy.ASYNC_SHARED):
         return
@@ -75,8 +75,9 @@ def note_fence(shadow: ProxyShadow, record: Array, useful: Array) -> None:
                 useful[site] = 2
             if proxy != Proxy.ASYNC_SHARED and clock[2] > shadow.fenced[thread]:
                 useful[site] = 2
-            shadow.fenced[thread], shadow.covers[thread] = clock[0], shadow.synced[thread]
-            shadow.unfenced[thread] = 2 if shadow.unfenced[thread] != 0 else 0
+            if proxy != Proxy.ASYNC_GLOBAL:
+                shadow.fenced[thread], shadow.covers[thread] = clock[0], shadow.synced[thread]
+                shadow.unfenced[thread] = 2 if shadow.unfenced[thread] != 0 else 0
     if useful[site] == 0:
         useful[site] = 1
 
