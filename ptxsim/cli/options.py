@@ -169,7 +169,9 @@ _OUTPUT = [
     click.option("--select", metavar="NAMES", help="Report only these findings."),
     click.option("--ignore", metavar="NAMES", help="Leave these findings out."),
     click.option(
-        "--try-fixes", is_flag=True, help="Run again with each change that a finding proposes; say which help."
+        "--try-fixes",
+        is_flag=True,
+        help="Run again with each change that a finding proposes for a place in the text; say which help.",
     ),
     click.option("--fail-on", metavar="EXPR", help="Exit 1 if this holds: 'banks.worst > 1'."),
     click.option(

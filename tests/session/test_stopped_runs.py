@@ -2,6 +2,7 @@
 
 import pytest
 
+from ptxsim.session.inspect.writers import Writers
 from tests.helpers import launch, run_text, text_of
 
 KERNEL = """// ptxsim: launch grid=1 block=32
@@ -36,6 +37,15 @@ def test_expectations_that_fail_after_a_stop_say_only_that(engine):
         (3, "D == arange(32) is not judged: the run stopped at line 16", ()),
         (5, "banks.worst == 7 is not judged: the run stopped at line 16", ()),
     ]
+
+
+def test_nobody_asks_who_stored_what_is_not_judged(engine, monkeypatch):
+    """A run that waits for ever was run again for that, up to --max-seconds."""
+    monkeypatch.setattr(Writers, "_watch", lambda *asked: pytest.fail("the launch is run again"))
+    wait = "AGAIN: ld.volatile.global.u32 %t, [%D]; setp.eq.u32 %q, %t, 0; @%q bra AGAIN;"
+    text = KERNEL.replace("STORE", wait).replace(".reg .b32 %t;", ".reg .b32 %t; .reg .pred %q;")
+    found = run_text(text, engine=engine).findings
+    assert found[0].name == "deadlock" and "is not judged" in found[1].message
 
 
 def test_expectations_of_a_whole_run_are_judged():
