@@ -43,9 +43,8 @@ class Collector:
         self._parts: dict[
             str, tuple[int, float]
         ] = {}  # kernels in the page: how many launches, and the most cycles of one
-        self._told: set[tuple[str, str, int | str]] = (
-            set()
-        )  # findings, by kernel and line; of no line, by what they say
+        # Findings, by kernel and line; of no line, by what they say.
+        self._told = set[tuple[str, str, int | str]]()
         self._running: int | None = None  # a file that says which launch runs
         self.answers = Answers(self.wanted, self.say)
 

@@ -255,6 +255,17 @@ ON_THE_WAY = {
 }  # fmt: skip
 
 
+def found_on_both(body: str, seed: int) -> list[str]:
+    """Names of findings; both engines leave the same data, counts and findings."""
+
+    def outcome(engine: str) -> tuple:
+        data, result = run(body, engine, 64, seed=seed)
+        return data, facts(result), names(result.findings)
+
+    found: list[str] = same_on_both(outcome)[-1]
+    return found
+
+
 def beside(last=0, turns=30, others="", work="", then="") -> str:
     return BESIDE.format(last=last, turns=turns, others=others, work=work, then=then)
 
@@ -262,11 +273,7 @@ def beside(last=0, turns=30, others="", work="", then="") -> str:
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ON_THE_WAY)
 def test_lanes_on_their_way_to_those_that_wait_do_the_same_natively(name, seed):
-    def outcome(engine: str) -> tuple:
-        data, result = run(beside(**ON_THE_WAY[name]), engine, 64, seed=seed)
-        return data, facts(result), names(result.findings)
-
-    assert same_on_both(outcome)[-1] == (["member-mask"] if "around" in name else [])
+    assert found_on_both(beside(**ON_THE_WAY[name]), seed) == (["member-mask"] if "around" in name else [])
 
 
 @pytest.mark.parametrize("name", ["one lane", "two that part"])
@@ -324,12 +331,8 @@ def together(groups=1, turns=30, mask="", meet="bar.warp.sync -1;", leader="") -
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", MEETINGS)
 def test_lanes_that_meet_in_every_turn_do_the_same_natively(name, seed):
-    def outcome(engine: str) -> tuple:
-        data, result = run(together(**MEETINGS[name]), engine, 64, seed=seed)
-        return data, facts(result), names(result.findings)
-
     expected = ["member-mask"] if "no mask" in name else ["deadlock"] if "one that" in name else []
-    assert same_on_both(outcome)[-1] == expected
+    assert found_on_both(together(**MEETINGS[name]), seed) == expected
 
 
 @pytest.mark.parametrize("name", ["all", "all, by a register", "at a barrier", "at a barrier that votes"])

@@ -275,6 +275,8 @@ void kept() {
   OK(cudaGraphCreate(&copy, 0));
   OK(cudaGraphAddChildGraphNode(&node, copy, nullptr, 0, graph));
   OK(cudaGraphInstantiate(&ready, copy, 0));
+  OK(cudaGraphDebugDotPrint(copy, "/dev/null", 0));
+  FAILS(cudaErrorOperatingSystem, cudaGraphDebugDotPrint(copy, "/dev/null/graph.dot", 0));
   FAILS(cudaErrorInvalidValue, cudaGraphReleaseUserObject(graph, object, 2));
   OK(cudaGraphReleaseUserObject(graph, object, 1));
   OK(cudaGraphDestroy(graph));

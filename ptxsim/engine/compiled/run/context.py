@@ -12,29 +12,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxsim.engine.analysis.clocks import of_clocks
 from ptxsim.engine.analysis.communication import warps_tell
-from ptxsim.engine.analysis.forward_progress import impatience, polls
+from ptxsim.engine.analysis.forward_progress import polls
 from ptxsim.engine.analysis.product_hazards import keeps_rules
 from ptxsim.engine.compiled.codegen.operands import Options
-from ptxsim.engine.compiled.library import Code, Library, Wish, specials_of
+from ptxsim.engine.compiled.library import Code, Library, Wish
 from ptxsim.engine.compiled.run.call_tables import CallTables
-from ptxsim.engine.compiled.runtime.abi import HEADER_BYTES, KINDS, READ_ONLY, Context, WarpLayout, register_bytes
+from ptxsim.engine.compiled.run.tables import layout_of, tables_of
+from ptxsim.engine.compiled.runtime.abi import KINDS, READ_ONLY, Context, WarpLayout
 from ptxsim.engine.compiled.runtime.events import CONSUMER
 from ptxsim.engine.convergence import ways_to
 from ptxsim.engine.program.call_paths import call_paths
-from ptxsim.engine.program.operand import Register as RegisterOperand
 from ptxsim.engine.program.operation import (
     Program,
     calls_functions,
     copies_in_bulk,
-    fact,
     families,
     lengths_of,
     sites_of,
     works_later,
 )
-from ptxsim.engine.votes import asked
 from ptxsim.jit.callbacks import Callbacks
 from ptxsim.jit.compiler import Refused
 from ptxsim.lanes import LANES, word_mask
@@ -362,43 +359,3 @@ class NativeContext:
     @cached_property
     def _mark(self) -> Path | None:
         return self.library.mark(self.program)
-
-
-@fact
-def layout_of(program: Program) -> WarpLayout:
-    """Where a warp of a program keeps its registers."""
-    return WarpLayout.of(program, specials_of(program))
-
-
-@fact
-def lasting(program: Program) -> tuple[slice, ...]:
-    """Where a warp's memory has what may come back to what it was: its registers, but those that clocks decide."""
-    layout, slots = layout_of(program), program.slots
-    found, begin = [], HEADER_BYTES
-    for at, slot in sorted((layout.registers[slot], slot) for slot in of_clocks(program) or ()):
-        found.append(slice(begin, at))
-        begin = at + register_bytes(slots[slot])
-    return (*found, slice(begin, layout.stride))
-
-
-@fact
-def tables_of(program: Program) -> tuple[np.ndarray, ...]:
-    """What native code asks about blocks and operations: impatience, lengths, lines, where results are, votes, polls."""
-    places = layout_of(program).registers
-    results = [0 if slot is None else places[slot] for slot in results_of(program)]
-    votes = [asked(op) for op in program.ops]
-    rows = impatience(program), lengths_of(program), lines_of(program), results, votes, polls(program)
-    return tuple(np.array(row, np.int64) for row in rows)
-
-
-@fact
-def lines_of(program: Program) -> tuple[int, ...]:
-    """The line of each operation."""
-    return tuple(op.line for op in program.ops)
-
-
-@fact
-def results_of(program: Program) -> tuple[int | None, ...]:
-    """The slot of each operation's first destination."""
-    firsts = (next(iter(op.destinations), None) for op in program.ops)
-    return tuple(first.slot if isinstance(first, RegisterOperand) and not first.sink else None for first in firsts)

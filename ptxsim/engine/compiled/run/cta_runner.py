@@ -19,8 +19,9 @@ from ptxsim.engine import turns as turns_of_python
 from ptxsim.engine.clusters import cluster_at
 from ptxsim.engine.compiled.run import threads
 from ptxsim.engine.compiled.run.cluster_memory import ClusterMemory
-from ptxsim.engine.compiled.run.context import NativeContext, lasting
+from ptxsim.engine.compiled.run.context import NativeContext
 from ptxsim.engine.compiled.run.first_warps import first_warps
+from ptxsim.engine.compiled.run.tables import lasting
 from ptxsim.engine.compiled.runtime.clusters import ASKED, begin, point_at
 from ptxsim.engine.compiled.runtime.scheduler import LEFT
 from ptxsim.engine.convergence import ahead

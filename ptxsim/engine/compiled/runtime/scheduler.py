@@ -11,8 +11,9 @@ import numpy as np
 from ptxsim.engine.compiled.runtime import abi, calls
 from ptxsim.engine.compiled.runtime.abi import UNKNOWN, Context
 from ptxsim.engine.compiled.runtime.events import event
+from ptxsim.engine.compiled.runtime.lane_waits import lets_meet, may_come, spins_alone, wait_for_lanes
 from ptxsim.engine.compiled.runtime.warpgroups import complete_due, next_product
-from ptxsim.engine.splits import NONE, choose, diverge, leave, meet, move, released, wait_at
+from ptxsim.engine.splits import NONE, choose, diverge, leave, move, released, wait_at
 from ptxsim.engine.turns import ENOUGH, TURN, Outcome, some_blocks
 from ptxsim.jit.body import body
 from ptxsim.jit.export import address_of, indirect, view
@@ -28,7 +29,6 @@ from ptxsim.machine.records import (
     AT_MBARRIERS,
     BARRIERS,
     CLUSTER,
-    CONVERGES,
     FIRST_BARRIER,
     RUNS,
     CtaRecord,
@@ -49,11 +49,6 @@ def kernel(address: I64, context: Context, warp: WarpRecord) -> I32:
 
 @indirect
 def compile_code(address: I64, whole_warps: I32, block: I32) -> None:
-    raise NotImplementedError
-
-
-@indirect
-def find_ways(address: I64, block: I32) -> None:
     raise NotImplementedError
 
 
@@ -224,40 +219,6 @@ def turn(context: Context, warp: WarpRecord) -> I32:
     return MOVED
 
 
-def lets_meet(warp: WarpRecord) -> bool:
-    """Let lanes that wait for others meet them; whether some still wait."""
-    waiting, s = 0, 0
-    while s < warp.splits:
-        if warp.split[s].wait == CONVERGES:
-            s = meet(warp, s)
-            waiting += 1 if warp.split[s].wait == CONVERGES else 0
-        s += 1
-    if waiting == 0:
-        warp.ahead = 0
-    return waiting != 0
-
-
-def may_come(warp: WarpRecord) -> bool:
-    """Whether all splits that run stand where their lanes may still come to those that wait for them, and do not end."""
-    blocks = view(warp.ahead, np.int64, UNKNOWN)
-    strays = 0
-    for s in range(warp.splits):
-        if warp.split[s].wait == RUNS and blocks[warp.split[s].block] == 0:
-            strays += 1
-    return strays == 0
-
-
-def spins_alone(warp: WarpRecord) -> int:
-    """The only split that runs while all others wait for its lanes; NONE if there is none."""
-    found = NONE
-    for s in range(warp.splits):
-        if warp.split[s].wait == RUNS and found == NONE:
-            found = s
-        elif warp.split[s].wait != CONVERGES:
-            return NONE
-    return found
-
-
 @body
 def stay(context: Context, warp: WarpRecord) -> I32:
     """Let the chosen split run, up to warp.left blocks, until it stands ELSEWHERE or is another one; LEFT if Python has to go on.
@@ -337,28 +298,6 @@ def execute(context: Context, warp: WarpRecord) -> I32:
     else:
         return LEFT
     return MOVED
-
-
-def wait_for_lanes(context: Context, warp: WarpRecord, s: int) -> bool:
-    """Let a split wait for lanes at the start of a block, if all that it waits for may come; others are Python's."""
-    ways = view(context.ways, np.int64, UNKNOWN)
-    if ways[warp.block] == 0:
-        find_ways(context.find_ways, warp.block)
-    blocks = view(ways[warp.block], np.int64, UNKNOWN)
-    others = 0
-    for other in range(warp.splits):
-        split = warp.split[other]
-        if split.call != 0 or (other != s and (split.wait == CONVERGES or blocks[split.block] == 0)):
-            others += 1
-    if others != 0:
-        return False
-    split = warp.split[s]
-    split.block = warp.block
-    split.lanes = warp.taken
-    split.wait = CONVERGES
-    warp.ahead = ways[warp.block]
-    warp.left -= 1
-    return True
 
 
 def code_for(context: Context, mask: int, block: int) -> int:
